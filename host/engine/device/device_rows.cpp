@@ -82,11 +82,13 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
   const std::uint64_t bytes = device_row_bytes(layout);
   std::optional<Kept> dropped;
   if (rows_.size() >= tuning_.rows_kept_max) dropped = drop_one_other();
-  while (bytes_ + bytes > bytes_max_)
-    if (!(dropped = drop_one_other()))
+  while (bytes_ + bytes > bytes_max_) {
+    dropped = drop_one_other();
+    if (!dropped)
       throw DeviceOutOfMemory("", "a row of " + std::to_string(layout.level_offset[1]) + " nodes", bytes,
                               bytes_max_ - std::min(bytes_, bytes_max_),
                               "the number of nodes or raise device.memoryBytesMax");
+  }
   // Most rows are equally long, so that the memory of the dropped one serves, without a call to the device.
   Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_, {}, {}};
   if (dropped && dropped->bytes == bytes) kept.memory = std::move(dropped->memory);
