@@ -110,9 +110,12 @@ void HostColumns::note_storage(const StorageReach& reach) {
 
 void HostColumns::drop_unused() {
   unions_.clear();
-  // Pods that were compiled are again, and are users then; others may have gone.
+  // Pods that were compiled are signed again, and are users then; others may have gone. An event before that finds no
+  // user of its claims, so that columns by name are filled again.
   users_.clear();
   knows_users_ = false;
+  ++names_;
+  ++signatures_version_;
   std::erase_if(columns_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 

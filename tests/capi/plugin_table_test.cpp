@@ -89,7 +89,7 @@ TEST(PluginTable, HasEveryEntryThatIsCalledAndNoOther) {
                 return std::int32_t{0};
               };
             }),
-            "permit() is there, which nothing calls here: no pod is bound (berth simulate calls it)");
+            "permit() is there, which nothing calls here: no pod is bound (berth schedule and berth simulate call it)");
   EXPECT_EQ(refusal_of([](berth_plugin& p) {
               p.unreserve = [](void*, berth_plugin_call*, const berth_plugin_pod*, berth_plugin_text) {};
             }),
