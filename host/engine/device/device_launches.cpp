@@ -153,7 +153,7 @@ std::vector<DeviceOutcome> DeviceBackend::State::answers_of(const Prepared& prep
   check_answered(count, fewest, prepared.batch.pod_count);
   std::vector<DeviceOutcome> answers(static_cast<std::size_t>(count));
   const std::size_t first = prepared.first_outcome - prepared.first_answer;
-  std::memcpy(answers.data(), bytes.data() + first, answers.size() * sizeof(DeviceOutcome));
+  if (!answers.empty()) std::memcpy(answers.data(), bytes.data() + first, answers.size() * sizeof(DeviceOutcome));
   return answers;
 }
 
