@@ -288,6 +288,11 @@ struct DeviceWindow {
   std::uint32_t* touched_nodes = nullptr;  ///< [node_set_words()] the same as a set; all 0 before the batch
   std::int32_t cells_max = 0;              ///< of the rows of the batch; at most kWindowCellsMax
   std::int32_t tops_max = 0;               ///< of one list, at least 1
+
+  /// Of a cell of a row of the batch, in `lists`; its nodes begin at this times tops_max.
+  BERTH_HD std::int64_t list_of(std::int32_t row_index, std::int32_t cell) const {
+    return std::int64_t{row_index} * cells_max + cell;
+  }
 };
 
 /// Rows to evaluate on every node. Pointers are into device memory.

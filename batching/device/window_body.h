@@ -123,7 +123,7 @@ BERTH_HD void look_at_tops(const Workers& workers, const DeviceState& state, con
                            std::int32_t row_index, std::int32_t cell_count, WindowCell* cells) {
   const CombineWindowCells combine{state.columns.rank};
   for (std::int32_t cell = 0; cell < cell_count; ++cell) {
-    const std::int64_t list = std::int64_t{row_index} * window.cells_max + cell;
+    const std::int64_t list = window.list_of(row_index, cell);
     const DeviceTop* tops = window.tops + list * window.tops_max;
     const std::int32_t count = window.lists[list].count;
     WindowCell best = cells[cell];
@@ -149,8 +149,8 @@ BERTH_HD void look(const Workers& workers, const DeviceState& state, const Devic
   look_at_tops(workers, state, window, row_index, cell_count, cells);
 }
 
-/// Whether the node is among those that this worker looks at for a pod, or has been touched and is so from now on. In
-/// that case reads the node again, if it is touched.
+/// Reads the node that a placement changed again, where it is one of the touched nodes of this worker. @return whether
+/// the worker has to look again for the pod: the node is one of its touched nodes or of its listed ones
 BERTH_HD bool read_again(const Workers& workers, const DeviceState& state, const DeviceBatch& batch,
                          const DeviceWindow& window, std::int32_t pod, std::int32_t profile, std::int32_t touched_count,
                          std::int32_t node) {
@@ -164,7 +164,7 @@ BERTH_HD bool read_again(const Workers& workers, const DeviceState& state, const
   const std::int32_t row_index = batch.row_of_pod[pod];
   const std::int32_t cell_count = state.rows.layouts[state.rows.rows[row_index].layout].cell_count;
   for (std::int32_t cell = 0; cell < cell_count; ++cell) {
-    const std::int64_t list = std::int64_t{row_index} * window.cells_max + cell;
+    const std::int64_t list = window.list_of(row_index, cell);
     for (std::int32_t i = workers.index(); i < window.lists[list].count; i += workers.size())
       is_seen = is_seen || window.tops[list * window.tops_max + i].node == node;
   }
@@ -184,7 +184,7 @@ BERTH_HD bool lists_suffice(const DeviceWindow& window, std::int32_t row_index, 
                             const WindowCell* cells) {
   bool all = true;
   for (std::int32_t cell = 0; cell < cell_count; ++cell) {
-    const NodeKey cutoff = window.lists[std::int64_t{row_index} * window.cells_max + cell].cutoff;
+    const NodeKey cutoff = window.lists[window.list_of(row_index, cell)].cutoff;
     all = all && (cutoff == 0 || cells[cell].key > cutoff);
   }
   return all;

@@ -14,7 +14,6 @@ constexpr int kDigits = 1 << kDigitBits;
 struct Candidates {
   NodeKey* keys;        ///< [capacity]
   std::int32_t* index;  ///< [capacity] of the entry in the level
-  std::int32_t capacity;
 };
 
 /// What the threads of a selecting block agree on.
@@ -41,7 +40,7 @@ __device__ NodeKey key_of_rank(const NodeKey* keys, std::int32_t count, std::uin
         atomicAdd(shared.counts + (key >> shift & (kDigits - 1)), 1u);
     }
     __syncthreads();
-    if (threadIdx.x < kWarpSize) {  // a lane has the digits of one eighth of a 256th part, the highest first
+    if (threadIdx.x < kWarpSize) {  // each lane has 8 digits, the first lane the highest ones
       constexpr int kDigitsOfLane = kDigits / kWarpSize;
       const int highest = kDigits - 1 - static_cast<int>(threadIdx.x) * kDigitsOfLane;
       std::uint32_t here = 0;
@@ -86,6 +85,27 @@ __device__ std::int32_t keep_from(const Candidates& candidates, std::int32_t cou
   return shared.kept;
 }
 
+/// Each candidate becomes its children: those of the last ones first, so that none is overwritten before it was read. A
+/// child that the level does not have gets key 0. @param count  of the entries of `level`, which is above 0
+__device__ void expand(const RowView& row, std::int32_t level, std::int32_t cell, const Candidates& candidates,
+                       std::int32_t count) {
+  const auto threads = static_cast<std::int32_t>(blockDim.x);
+  const std::int32_t begin = row.begin(level - 1, cell);
+  const std::int32_t children = row.begin(level - 1, cell + 1) - begin;
+  const NodeKey* keys = row.keys + row.layout.level_offset[level - 1] + begin;
+  for (std::int32_t first = (count - 1) / threads * threads; first >= 0; first -= threads) {
+    const std::int32_t i = first + static_cast<std::int32_t>(threadIdx.x);
+    const std::int32_t parent = i < count ? candidates.index[i] : 0;
+    __syncthreads();
+    for (std::int32_t c = 0; i < count && c < kDeviceArity; ++c) {
+      const std::int32_t child = parent * kDeviceArity + c;
+      candidates.index[i * kDeviceArity + c] = child;
+      candidates.keys[i * kDeviceArity + c] = child < children ? keys[child] : 0;
+    }
+    __syncthreads();
+  }
+}
+
 /// One block per cell of each row. From a level of the cell's tournament that fits shared memory down to the nodes: an
 /// entry is needed where its key is at least that of rank tops_max + 1, because the nodes of that rank and of higher
 /// ones lie below such entries.
@@ -98,9 +118,9 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
   const std::int32_t cell = static_cast<std::int32_t>(blockIdx.x) % window.cells_max;
   const RowView row(state, state.rows.rows[row_index]);
   if (cell >= row.layout.cell_count) return;
-  Candidates candidates{reinterpret_cast<NodeKey*>(memory),
-                        reinterpret_cast<std::int32_t*>(memory + static_cast<std::size_t>(capacity) * sizeof(NodeKey)),
-                        capacity};
+  const Candidates candidates{
+      reinterpret_cast<NodeKey*>(memory),
+      reinterpret_cast<std::int32_t*>(memory + static_cast<std::size_t>(capacity) * sizeof(NodeKey))};
   const auto rank = static_cast<std::uint32_t>(window.tops_max) + 1;
   const auto size_of = [&](std::int32_t level) { return row.begin(level, cell + 1) - row.begin(level, cell); };
   std::int32_t level = 0;
@@ -118,29 +138,13 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
       count = 0;
       break;
     }
-    // Each entry becomes its children, the last first, so that none is overwritten before it was read.
-    const std::int32_t children = size_of(level - 1);
-    for (std::int32_t first =
-             (count - 1) / static_cast<std::int32_t>(blockDim.x) * static_cast<std::int32_t>(blockDim.x);
-         first >= 0; first -= static_cast<std::int32_t>(blockDim.x)) {
-      const std::int32_t i = first + static_cast<std::int32_t>(threadIdx.x);
-      const std::int32_t parent = i < count ? candidates.index[i] : 0;
-      __syncthreads();
-      if (i < count)
-        for (std::int32_t c = 0; c < kDeviceArity; ++c) {
-          const std::int32_t child = parent * kDeviceArity + c;
-          candidates.index[i * kDeviceArity + c] = child;
-          candidates.keys[i * kDeviceArity + c] =
-              child < children ? row.keys[row.layout.level_offset[level - 1] + row.begin(level - 1, cell) + child] : 0;
-        }
-      __syncthreads();
-    }
+    expand(row, level, cell, candidates, count);
     count *= kDeviceArity;
     cutoff = key_of_rank(candidates.keys, count, rank, shared);
   }
   const bool is_listed = level == 0;
   count = is_listed ? keep_from(candidates, count, cutoff + 1, shared) : 0;
-  const std::int64_t list = std::int64_t{row_index} * window.cells_max + cell;
+  const std::int64_t list = window.list_of(row_index, cell);
   for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x); i < count; i += static_cast<std::int32_t>(blockDim.x))
     window.tops[list * window.tops_max + i] = {candidates.keys[i],
                                                row.node_at(row.begin(0, cell) + candidates.index[i])};

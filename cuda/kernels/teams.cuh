@@ -111,7 +111,7 @@ class BlockTeam : public TeamOfWarps {
     return all;
   }
 
- private:
+ protected:
   BlockSlots* slots_;
 };
 
@@ -147,7 +147,7 @@ template <class T, int kCountMax>
 class LedBlockTeam : public BlockTeam {
  public:
   __device__ LedBlockTeam(BlockSlots& slots, GatherSlots<T, kCountMax>& gathered)
-      : BlockTeam(slots), slots_(&slots), gathered_(&gathered) {}
+      : BlockTeam(slots), gathered_(&gathered) {}
   /// @param values  [count], count at most kCountMax; complete in the first warp only
   template <class Op>
   __device__ void gather(T* values, int count, Op op) const {
@@ -180,7 +180,6 @@ class LedBlockTeam : public BlockTeam {
   }
 
  private:
-  BlockSlots* slots_;
   GatherSlots<T, kCountMax>* gathered_;
 };
 

@@ -22,7 +22,7 @@ inline void fill_window_lists(const DeviceState& state, const DeviceBatch& batch
       for (std::int32_t p = row.begin(0, cell); p < row.begin(0, cell + 1); ++p)
         if (row.keys[p] > 0) feasible.push_back({row.keys[p], row.node_at(p)});
       std::sort(feasible.begin(), feasible.end(), [](const DeviceTop& a, const DeviceTop& b) { return a.key > b.key; });
-      const std::int64_t list = std::int64_t{r} * window.cells_max + cell;
+      const std::int64_t list = window.list_of(r, cell);
       const auto tops_max = static_cast<std::size_t>(window.tops_max);
       DeviceTopList& of_cell = window.lists[list];
       of_cell = {0, feasible.size() > tops_max ? feasible[tops_max].key : 0};

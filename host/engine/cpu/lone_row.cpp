@@ -6,6 +6,8 @@
 
 #include "batching/node_draw.h"
 #include "batching/node_filter.h"
+#include "batching/usual_load.h"
+#include "batching/usual_profile.h"
 #include "host/objects/heap_bytes.h"
 #include "plugins/node_ports/compile.h"
 
@@ -13,12 +15,6 @@ namespace berth {
 namespace {
 
 constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
-
-bool is_exact(std::int64_t amount) { return amount >= 0 && amount < kExactBelow; }
-
-bool are_cpu_and_memory(const std::vector<ScoredResource>& resources) {
-  return resources.size() == 2 && resources[0].column == kCpuColumn && resources[1].column == kMemoryColumn;
-}
 
 bool count_always(const std::vector<ScoredRequest>& requests) {
   return std::all_of(requests.begin(), requests.end(), [](const ScoredRequest& request) { return request.counts; });
@@ -30,9 +26,7 @@ bool count_always(const std::vector<ScoredRequest>& requests) {
 
 bool LoadColumns::serve(const CompiledProfile& profile) {
   return profile.has_keys && profile.release == Release::k1_35 && profile.draw.order != DrawOrder::kByClass &&
-         profile.fit.type != ScoringStrategyType::kRequestedToCapacityRatio &&
-         profile.weight<NodeResourcesFit>() != 0 && profile.weight<NodeResourcesBalancedAllocation>() != 0 &&
-         are_cpu_and_memory(profile.fit.resources) && are_cpu_and_memory(profile.balanced_resources);
+         scores_usual_load(profile);
 }
 
 void LoadColumns::Resource::resize(std::size_t nodes) {
@@ -61,9 +55,10 @@ void LoadColumns::catch_up(const Snapshot& snapshot, const CommitLog& log) {
 bool holds_exactly(const Snapshot& snapshot, std::int32_t node) {
   const DrawAmounts offered = offered_amounts(snapshot, node);
   const DrawAmounts in_use = draw_amounts(snapshot, node);
-  return offered.milli_cpu != 0 && offered.memory_bytes != 0 && is_exact(offered.milli_cpu) &&
-         is_exact(offered.memory_bytes) && is_exact(in_use.milli_cpu) && is_exact(in_use.memory_bytes) &&
-         is_exact(snapshot.requested(kCpuColumn, node)) && is_exact(snapshot.requested(kMemoryColumn, node));
+  return offered.milli_cpu != 0 && offered.memory_bytes != 0 && is_exact_amount(offered.milli_cpu) &&
+         is_exact_amount(offered.memory_bytes) && is_exact_amount(in_use.milli_cpu) &&
+         is_exact_amount(in_use.memory_bytes) && is_exact_amount(snapshot.requested(kCpuColumn, node)) &&
+         is_exact_amount(snapshot.requested(kMemoryColumn, node));
 }
 
 void LoadColumns::fill(const Snapshot& snapshot, std::int32_t node) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "batching/usual_profile.h"
+
 namespace berth {
 namespace {
 
@@ -22,10 +24,6 @@ DeviceProfile device_profile(const CompiledProfile& profile) {
             device.score_of_utilization);
   device.draw = profile.draw;
   return device;
-}
-
-bool are_cpu_and_memory(const std::vector<ScoredResource>& resources) {
-  return resources.size() == 2 && resources[0].column == kCpuColumn && resources[1].column == kMemoryColumn;
 }
 
 /// One of the two resources. @param index  of the resource in the lists of scored ones
@@ -49,10 +47,7 @@ UsualLoad usual_load_of(const PodClass& pod_class, const CompiledProfile& profil
   const bool is_exact = std::all_of(pod_class.requested.begin(), pod_class.requested.end(),
                                     [](const RequestedResource& request) { return is_exact_amount(request.amount); });
   UsualLoad usual;
-  usual.applies = profile.filters<NodeResourcesFit>() && profile.weight<NodeResourcesFit>() != 0 &&
-                  profile.weight<NodeResourcesBalancedAllocation>() != 0 &&
-                  profile.fit.type != ScoringStrategyType::kRequestedToCapacityRatio &&
-                  are_cpu_and_memory(profile.fit.resources) && are_cpu_and_memory(profile.balanced_resources) &&
+  usual.applies = profile.filters<NodeResourcesFit>() && scores_usual_load(profile) &&
                   are_usual(pod_class.fit_requests) && are_usual(pod_class.balanced_requests) && is_exact;
   if (!usual.applies) return usual;
   usual.most_allocated = profile.fit.type == ScoringStrategyType::kMostAllocated;

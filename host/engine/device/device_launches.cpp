@@ -157,6 +157,12 @@ std::vector<DeviceOutcome> DeviceBackend::State::answers_of(const Prepared& prep
   return answers;
 }
 
+std::int32_t DeviceBackend::State::widest_row_cells(const LaunchPlan& plan) const {
+  std::int32_t widest = 0;
+  for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
+  return widest;
+}
+
 /// The row of the class has few enough cells.
 bool DeviceBackend::State::fits_window(std::int32_t pod_class) const {
   const DeviceLayout& layout = classes.layout(classes.layout_of(pod_class));
@@ -166,9 +172,7 @@ bool DeviceBackend::State::fits_window(std::int32_t pod_class) const {
 /// @return nothing when the best nodes that a window keeps do not suffice for the first pod, or there is no memory
 std::vector<DeviceOutcome> DeviceBackend::State::commit_window(const LaunchPlan& plan, const Prepared& prepared) {
   const DeviceBatch& batch = prepared.batch;
-  std::int32_t cells_max = 1;
-  for (const std::int32_t c : plan.classes)
-    cells_max = std::max(cells_max, classes.layout(classes.layout_of(c)).cell_count);
+  const std::int32_t cells_max = std::max(1, widest_row_cells(plan));
   const auto tops_max = std::min<std::size_t>(tuning.window_tops_max, static_cast<std::size_t>(batch.pod_count));
   DeviceWindow window;
   try {
@@ -192,9 +196,7 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
     const std::vector<DeviceOutcome> answers = commit_window(plan, prepared);
     if (!answers.empty()) return apply_outcomes(pods, plan, own_nomination, answers, false);
   }
-  std::int32_t widest = 0;
-  for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
-  accelerator->commit_batch(prepared.state, prepared.batch, widest);
+  accelerator->commit_batch(prepared.state, prepared.batch, widest_row_cells(plan));
   apply_outcomes(pods, plan, own_nomination, answers_of(prepared, 1), true);
 }
 

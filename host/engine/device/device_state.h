@@ -147,6 +147,7 @@ struct DeviceBackend::State : CommitState {
   };
   Prepared prepare(const LaunchPlan& plan);
   bool fits_window(std::int32_t pod_class) const;
+  std::int32_t widest_row_cells(const LaunchPlan& plan) const;
   std::vector<DeviceOutcome> answers_of(const Prepared& prepared, std::int32_t fewest) const;
   std::vector<DeviceOutcome> commit_window(const LaunchPlan& plan, const Prepared& prepared);
   void ensure_scratch(std::int32_t selections);
