@@ -88,7 +88,8 @@ tidy_with() {
 
 # tidy_device_code FILE...: device code as clang reads it for the host, without nvcc. Clang 19 includes two headers that CUDA
 # 13 no longer has; empty ones take their place. Branches for the device alone (__CUDA_ARCH__) are not read: for the device
-# clang 19 needs libdevice in a form that CUDA 13 no longer has.
+# clang 19 needs libdevice in a form that CUDA 13 no longer has. Compilers other than nvcc see clusters of blocks where
+# _CG_CLUSTER_INTRINSICS_AVAILABLE is defined.
 tidy_device_code() {
   local toolkit empty=$PWD/build/tidy-cuda
   [ $# -gt 0 ] || return 0
@@ -97,7 +98,8 @@ tidy_device_code() {
   touch "$empty/texture_fetch_functions.h" "$empty/curand_mtgp32_kernel.h"
   echo "clang-tidy: $# files of device code with $toolkit"
   printf '%s\n' "$@" | run_tidy -- -std=c++20 -x cuda --cuda-host-only --cuda-path="$toolkit" -nocudalib \
-    -Wno-unknown-cuda-version -isystem "$toolkit/include/cccl" -idirafter "$empty" -I.
+    -Wno-unknown-cuda-version -isystem "$toolkit/include/cccl" -idirafter "$empty" -I. \
+    -D_CG_CLUSTER_INTRINSICS_AVAILABLE
 }
 
 # left_out COUNT WHAT WHY: says so; fails where everything has to be read.

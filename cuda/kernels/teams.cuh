@@ -112,6 +112,9 @@ class BlockTeam : public TeamOfWarps {
   }
 
  protected:
+  __device__ BlockSlots& slots() const { return *slots_; }
+
+ private:
   BlockSlots* slots_;
 };
 
@@ -167,13 +170,13 @@ class LedBlockTeam : public BlockTeam {
     using Value = decltype(compute(WarpTeam()));
     if (threadIdx.x < kWarpSize) {
       const Value value = compute(WarpTeam());
-      if (threadIdx.x == 0) slots_->of_leader.template as<Value>() = value;
+      if (threadIdx.x == 0) slots().of_leader.template as<Value>() = value;
     } else {
       meanwhile();
     }
     __syncthreads();
     // Written again after the next gather(), which every thread enters after it has read this.
-    return slots_->of_leader.template as<Value>();
+    return slots().of_leader.template as<Value>();
   }
   __device__ Workers others() const {
     return {static_cast<int>(threadIdx.x) - kWarpSize, static_cast<int>(blockDim.x) - kWarpSize};
