@@ -96,6 +96,11 @@ const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
   return find_node_side(c, NodeSet::kNarrows).current();
 }
 
+std::int32_t ClassTable::node_side_number(std::int32_t c) {
+  find_node_side(c, NodeSet::kNarrows);
+  return classes_[c].node_side;
+}
+
 const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
   NodeSide& side = find_node_side(c, node_set);
   const auto build = [&](CompiledNodeSide& compiled) {

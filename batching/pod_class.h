@@ -137,6 +137,9 @@ class ClassTable {
 
   /// The compiled node side of the class; evaluates no node.
   const CompiledNodeSide& compiled_node_side(std::int32_t c);
+  /// The same for classes that share a node side. Another one after an image that the class has came to a node as the
+  /// first of its name.
+  std::int32_t node_side_number(std::int32_t c);
   /// Built on first use: evaluates the class's node side on every node. Keeps its address until recompile().
   /// @param node_set  kIgnored: for the node that a pod is nominated to
   const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);

@@ -234,6 +234,23 @@ bool DeviceClassTable::can_follow(const TopologyCounts& counts) const {
                      [&](std::int32_t column) { return counts.column(column).one_node_each; });
 }
 
+std::vector<std::int32_t> DeviceClassTable::drop_classes_of_other_sides(ClassTable& table) {
+  std::vector<std::int32_t> dropped;
+  std::vector<std::int32_t> class_of_layout(static_cast<std::size_t>(layouts_.count()), -1);
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(layout_of_class_.size()); ++c) {
+    std::int32_t& layout = layout_of_class_[static_cast<std::size_t>(c)];
+    if (layout < 0) continue;
+    if (table.node_side_number(c) == layouts_.node_side_of(layout)) {
+      class_of_layout[static_cast<std::size_t>(layout)] = c;
+    } else {
+      dropped.push_back(c);
+      layout = -1;
+    }
+  }
+  layouts_.keep(class_of_layout);
+  return dropped;
+}
+
 void DeviceClassTable::follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta) {
   layouts_.follow(table, snapshot, delta);
   find_soft_domains_max(snapshot.topology());

@@ -35,6 +35,9 @@ class DeviceClassTable {
 
   /// Events of node objects changed nothing that classes were compiled from.
   bool can_follow(const TopologyCounts& counts) const;
+  /// Call before follow(). Drops the classes that do not share the node side of their layout any more: a batch that
+  /// needs them adds them again. @return those classes, whose rows are void
+  std::vector<std::int32_t> drop_classes_of_other_sides(ClassTable& table);
   /// DeviceLayouts::follow() and rebuild(). @param snapshot  can_follow()
   void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
   void rebuild_layout(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {

@@ -41,6 +41,7 @@ void DeviceBackend::State::follow_node_events() {
   if (!can_follow_node_events()) return reset_device();
   try {
     NodeEventDelta delta(changed_nodes);
+    for (const std::int32_t pod_class : classes.drop_classes_of_other_sides(table)) rows.drop_row_of(pod_class);
     classes.follow(table, snapshot, delta);
     rows.add_vacancies(delta);
     if (!delta.vacancies.empty()) delta.layouts = classes.layouts();

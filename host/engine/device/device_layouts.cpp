@@ -93,18 +93,19 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
   const CompiledNodeSide& side = table.compiled_node_side(pod_class);
   const CellColumns& columns = reads != nullptr ? reads->columns : kNoColumns;
   const bool by_node = reads != nullptr && needs_nodes(*reads, snapshot.topology());
-  const std::tuple key(table[pod_class].node_side, columns, by_node);
+  const std::tuple key(table.node_side_number(pod_class), columns, by_node);
   const auto place = [&](std::int32_t layout) { return Place{layout, on_host(layout).by_node}; };
   if (const auto known = known_.find(key); known != known_.end()) return place(known->second);
   Source source(accelerator_);
   source.pod_class = pod_class;
+  source.node_side = std::get<0>(key);
   source.columns = columns;
   source.needs_nodes = by_node;
   source.may_be_on_device = reads == nullptr && DeviceNodeSides::can_evaluate(side);
   on_host_.push_back(lay(source, table, snapshot));
   sources_.push_back(std::move(source));
   is_uploaded_ = false;
-  const auto layout = static_cast<std::int32_t>(on_host_.size()) - 1;
+  const std::int32_t layout = count() - 1;
   known_.emplace(key, layout);
   return place(layout);
 }
@@ -206,9 +207,22 @@ const DeviceLayout* DeviceLayouts::on_device() {
 
 // When node objects change
 
+void DeviceLayouts::keep(const std::vector<std::int32_t>& class_of_layout) {
+  for (std::int32_t layout = 0; layout < count(); ++layout) {
+    Source& source = sources_[static_cast<std::size_t>(layout)];
+    const std::int32_t pod_class = class_of_layout[static_cast<std::size_t>(layout)];
+    if (pod_class < 0 && source.pod_class >= 0) {
+      std::erase_if(known_, [&](const auto& known) { return known.second == layout; });
+      source = Source(accelerator_);
+    }
+    source.pod_class = pod_class;
+  }
+}
+
 void DeviceLayouts::follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta) {
   sides_.follow(snapshot, delta);
-  for (std::int32_t layout = 0; layout < static_cast<std::int32_t>(on_host_.size()); ++layout) {
+  for (std::int32_t layout = 0; layout < count(); ++layout) {
+    if (sources_[static_cast<std::size_t>(layout)].pod_class < 0) continue;
     if (follow(layout, table, snapshot, delta)) continue;
     delta.to_rebuild.push_back(layout);
     delta.vacated_of_layout.erase(layout);

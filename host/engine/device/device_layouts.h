@@ -46,9 +46,14 @@ class DeviceLayouts {
   Place layout_of(std::int32_t pod_class, const TableReads* reads, ClassTable& table, const Snapshot& snapshot);
 
   const DeviceLayout& on_host(std::int32_t layout) const { return on_host_[static_cast<std::size_t>(layout)]; }
+  std::int32_t node_side_of(std::int32_t layout) const { return sources_[static_cast<std::size_t>(layout)].node_side; }
   /// In device memory, new ones included.
   const DeviceLayout* on_device();
 
+  /// Call before follow(). A layout without a class gives back its memory, and its number is not used again.
+  /// @param class_of_layout  [layout] one of its classes; -1: none has it any more
+  void keep(const std::vector<std::int32_t>& class_of_layout);
+  std::int32_t count() const { return static_cast<std::int32_t>(sources_.size()); }
   /// Collects what events of node objects change in the columns and layouts here. After the delta was sent, call
   /// rebuild() for each of `to_rebuild`; after an error, clear().
   void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
@@ -62,7 +67,8 @@ class DeviceLayouts {
   /// What a layout was made of, to follow events of nodes.
   struct Source {
     explicit Source(Accelerator& accelerator) : storage(accelerator, "a layout of rows") {}
-    std::int32_t pod_class = 0;  ///< one of its classes
+    std::int32_t pod_class = -1;  ///< one of its classes; -1: none has the layout any more
+    std::int32_t node_side = -1;  ///< ClassTable::node_side_number() of its classes
     CellColumns columns;
     bool needs_nodes = false;         ///< every node must be its own cell
     bool may_be_on_device = false;    ///< the device evaluates the node side if all nodes are one cell

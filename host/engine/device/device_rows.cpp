@@ -174,6 +174,10 @@ void DeviceRowStore::add_vacancies(NodeEventDelta& delta) const {
   }
 }
 
+void DeviceRowStore::drop_row_of(std::int32_t pod_class) {
+  if (const auto at = rows_.find(pod_class); at != rows_.end()) drop(at);
+}
+
 void DeviceRowStore::drop_rows_of(std::int32_t layout) {
   for (auto at = rows_.begin(); at != rows_.end();) {
     const auto next = std::next(at);

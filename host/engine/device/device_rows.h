@@ -75,6 +75,8 @@ class DeviceRowStore {
   void clear() { rows_.clear(), by_use_.clear(), bytes_ = 0; }
   /// Adds the rows that have positions which nodes left.
   void add_vacancies(NodeEventDelta& delta) const;
+  /// Call when the class gets another layout.
+  void drop_row_of(std::int32_t pod_class);
   /// Call when a layout was laid out again.
   void drop_rows_of(std::int32_t layout);
 

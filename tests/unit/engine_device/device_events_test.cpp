@@ -284,6 +284,21 @@ TEST(DeviceEventsTest, TheSecondNodeOfADomainThatWasReadByNodeUploadsEverything)
   EXPECT_EQ(cost.full_uploads, 1);
 }
 
+// Classes whose images are on no node share a node side, until a node has one of them.
+TEST(DeviceEventsTest, ClassesPartWhenANodeGetsTheImageOfOne) {
+  for (const std::string& order : {std::string("pod p*3 cpu=1\npod q*3 cpu=2 image=app:v1\n"),
+                                   std::string("pod q*3 cpu=2 image=app:v1\npod p*3 cpu=1\n")}) {
+    Engines engines("node n*20 cpu=64 memory=64Gi\n" + order);
+    engines.expect_equal_placements("no node has the image");
+    const auto with_image = [](int node) {
+      return upsert("node n" + std::to_string(node) + " cpu=64 memory=64Gi image=900Mi*app:v1");
+    };
+    EXPECT_EQ(cost_of(engines, {with_image(3)}, "the image came to a node").full_uploads, 0);
+    EXPECT_EQ(cost_of(engines, {with_image(4)}, "and to another one").full_uploads, 0);
+    engines.expect_equal_placements("nothing happened since");
+  }
+}
+
 /// Events, a round of placements after each, and one launch or allocation that fails.
 std::vector<std::string> live(Engines& engines, int& errors, const std::function<void()>& heal) {
   std::vector<std::string> lines = Engines::place(*engines.device, engines.next_pods());
