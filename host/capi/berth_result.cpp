@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of berth.h: convert, call, convert.
 
+#include "host/capi/arrow_export.h"
+#include "host/capi/dlpack_export.h"
 #include "host/capi/handles.h"
+#include "host/capi/result_columns.h"
 
 using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C functions stand outside every namespace
 
@@ -11,6 +14,26 @@ void berth_result_free(berth_result** result) { free_handle(result); }
 
 berth_status berth_result_column(const berth_result* result, uint32_t column, berth_column* view, berth_error* error) {
   return guarded(error, [&] { needed(view, "view") = callable(result, "result").result->view(column); });
+}
+
+const char* berth_column_name(uint32_t column) {
+  const ResultColumn* const known = find_result_column(column);
+  return known == nullptr ? "unknown column" : known->name;
+}
+
+berth_status berth_result_arrow(const berth_result* result, const uint32_t* columns, size_t count,
+                                struct ArrowSchema* schema, struct ArrowArray* array, berth_error* error) {
+  return guarded(error, [&] {
+    const std::shared_ptr<const Result>& of = callable(result, "result").result;
+    if (count > 0) needed(columns, "columns");
+    export_to_arrow(of, {columns, count}, needed(schema, "schema"), needed(array, "array"));
+  });
+}
+
+berth_status berth_result_dlpack(const berth_result* result, uint32_t column, struct DLManagedTensorVersioned** tensor,
+                                 berth_error* error) {
+  return guarded(error,
+                 [&] { needed(tensor, "tensor") = export_to_dlpack(callable(result, "result").result, column); });
 }
 
 berth_status berth_result_text(const berth_result* result, uint32_t number, berth_str* text, berth_error* error) {

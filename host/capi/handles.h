@@ -42,7 +42,7 @@ struct berth_node_set {
   berth::capi::NodeNumbers numbers;
 };
 struct berth_result {
-  std::unique_ptr<const berth::capi::Result> result;
+  std::shared_ptr<const berth::capi::Result> result;
 };
 
 namespace berth::capi {

@@ -40,6 +40,7 @@ class Result {
   /// @throws ApiError BERTH_E_NOT_FOUND
   berth_column view(std::uint32_t id) const;
   const std::string& text(std::uint32_t number) const;
+  std::uint32_t text_count() const { return static_cast<std::uint32_t>(texts_.size()); }
   const Cluster& cluster() const { return *cluster_; }
   std::uint64_t version() const { return version_; }
 

@@ -892,6 +892,57 @@ typedef struct berth_column {
 /** @return BERTH_E_NOT_FOUND: results of this kind have no such column. Any thread, as all that ask a result. */
 BERTH_API berth_status berth_result_column(const berth_result* result, uint32_t column, berth_column* view,
                                            berth_error* error);
+/** "reasons": the name of BERTH_COLUMN_REASONS; "unknown column" of another number. Static. Any thread. */
+BERTH_API const char* berth_column_name(uint32_t column);
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+/* The Arrow C data interface, https://arrow.apache.org/docs/format/CDataInterface.html, which other headers may define
+ * as well. */
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+#endif
+/** Columns of one length as a record batch of the Arrow C data interface, named as by berth_column_name(). Numbers are
+ * not copied; texts are dictionaries, which the columns of a call share. No element is null: "no node" is
+ * BERTH_NO_NODE, as in the column.
+ *
+ * @param columns [in]  length count: BERTH_COLUMN_*
+ * @param schema  [out] the caller's, to be released by its callback; so is `array`, which keeps the result alive
+ * @return BERTH_E_NOT_FOUND: the result has no such column. BERTH_E_ARGUMENT naming two columns of different lengths */
+BERTH_API berth_status berth_result_arrow(const berth_result* result, const uint32_t* columns, size_t count,
+                                          struct ArrowSchema* schema, struct ArrowArray* array, berth_error* error);
+
+struct DLManagedTensorVersioned; /* of dlpack.h, version 1.0 */
+/** A column as a tensor of DLPack: one dimension, read-only, not copied. Results are in host memory (kDLCPU), whatever
+ * the backend.
+ *
+ * @param tensor [out] to be given back by its deleter; keeps the result alive. @return BERTH_E_NOT_FOUND */
+BERTH_API berth_status berth_result_dlpack(const berth_result* result, uint32_t column,
+                                           struct DLManagedTensorVersioned** tensor, berth_error* error);
 /** The text of an element of a column of texts. Number 0 is the empty text. @param text [out] get */
 BERTH_API berth_status berth_result_text(const berth_result* result, uint32_t number, berth_str* text,
                                          berth_error* error);

@@ -89,6 +89,7 @@ static void run_on(const char* backend) {
   room_is_reserved(backend);
   estimates_new_nodes(backend);
   drains_and_replaces_nodes(backend);
+  results_are_exported(backend);
   calls_are_cancelled(backend);
 }
 

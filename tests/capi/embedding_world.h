@@ -39,4 +39,5 @@ void copies_are_counted_and_groups_are_placed(const char* backend);
 void room_is_reserved(const char* backend);
 void estimates_new_nodes(const char* backend);
 void drains_and_replaces_nodes(const char* backend);
+void results_are_exported(const char* backend);
 void calls_are_cancelled(const char* backend);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host/capi/dlpack_abi.h"
 #include "tests/capi/failing_calls.h"
 #include "tests/capi/world.h"
 
@@ -135,6 +136,26 @@ std::vector<Call<Handles>> calls() {
        [free_result](Handles& h) {
          berth_result* result = nullptr;
          return free_result(berth_snapshot_preempt(h.snapshot.get(), h.pods[2].get(), 0, &result, nullptr), result);
+       }},
+      {"check, and its result as Arrow and DLPack",
+       [](Handles& h) {
+         berth_result* result = nullptr;
+         berth_status status =
+             berth_snapshot_check_bulk(h.snapshot.get(), h.all.data(), h.all.size(), nullptr, 0, &result, nullptr);
+         if (status != BERTH_OK) return status;
+         constexpr std::array<std::uint32_t, 2> kColumns = {BERTH_COLUMN_FITS, BERTH_COLUMN_REASONS};
+         ArrowSchema schema{};
+         ArrowArray array{};
+         status = berth_result_arrow(result, kColumns.data(), kColumns.size(), &schema, &array, nullptr);
+         if (status == BERTH_OK) {
+           schema.release(&schema);
+           array.release(&array);
+           DLManagedTensorVersioned* tensor = nullptr;
+           status = berth_result_dlpack(result, BERTH_COLUMN_FITS, &tensor, nullptr);
+           if (status == BERTH_OK) tensor->deleter(tensor);
+         }
+         berth_result_free(&result);
+         return status;
        }},
       {"cancel_create",
        [](Handles&) {

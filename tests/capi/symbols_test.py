@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What libberth.so exports is what berth.h declares, and the archive too; the C test calls every function."""
 
+import ctypes
 import glob
 import os
 import re
@@ -51,6 +52,14 @@ class Symbols(unittest.TestCase):
         parts = glob.glob("tests/capi/embedding_*.c", root_dir=SOURCE)
         called = {name for part in parts for name in re.findall(r"\b(berth_\w+)\(", read(part))}
         self.assertEqual(declared() - called, set())
+
+    def test_columns_have_the_names_of_their_constants(self):
+        constants = re.findall(r"\bBERTH_COLUMN_(\w+) =\s*(\d+)", read("include/berth/berth.h"))
+        self.assertGreater(len(constants), 40)
+        name_of = ctypes.CDLL(LIBRARY).berth_column_name
+        name_of.restype = ctypes.c_char_p
+        self.assertEqual({name: name_of(int(number)).decode() for name, number in constants},
+                         {name: name.lower() for name, _ in constants})
 
     def test_the_library_has_a_soname_and_needs_no_library_of_the_program(self):
         dynamic = subprocess.run(("readelf", "-d", LIBRARY), stdout=subprocess.PIPE, text=True, check=True).stdout

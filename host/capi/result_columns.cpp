@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/result_columns.h"
+
+#include <algorithm>
+#include <array>
+
+#include "include/berth/berth.h"
+
+namespace berth::capi {
+namespace {
+
+/// By number.
+constexpr ResultColumn kColumns[] = {
+    {BERTH_COLUMN_NODE, "node"},
+    {BERTH_COLUMN_FITS, "fits"},
+    {BERTH_COLUMN_JUDGED, "judged"},
+    {BERTH_COLUMN_CODE, "code"},
+    {BERTH_COLUMN_PHASE, "phase"},
+    {BERTH_COLUMN_PLUGIN, "plugin", true},
+    {BERTH_COLUMN_REASONS, "reasons", true},
+    {BERTH_COLUMN_SCORE, "score"},
+    {BERTH_COLUMN_MESSAGE, "message", true},
+    {BERTH_COLUMN_VIOLATIONS, "violations"},
+    {BERTH_COLUMN_BEST, "best"},
+    {BERTH_COLUMN_VICTIM_BEGIN, "victim_begin"},
+    {BERTH_COLUMN_VICTIM, "victim", true},
+    {BERTH_COLUMN_COUNT, "count"},
+    {BERTH_COLUMN_COUNT_ON_NODE, "count_on_node"},
+    {BERTH_COLUMN_VALUE, "value", true},
+    {BERTH_COLUMN_VALUE_BEGIN, "value_begin"},
+    {BERTH_COLUMN_COUNT_OF_VALUE, "count_of_value"},
+    {BERTH_COLUMN_TRY_KEY, "try_key", true},
+    {BERTH_COLUMN_TRY_VALUE, "try_value", true},
+    {BERTH_COLUMN_TRY_PLACED, "try_placed"},
+    {BERTH_COLUMN_TRY_POD, "try_pod"},
+    {BERTH_COLUMN_TRY_REASONS, "try_reasons", true},
+    {BERTH_COLUMN_TRY_TAKEN, "try_taken"},
+    {BERTH_COLUMN_OWNER, "owner", true},
+    {BERTH_COLUMN_UID, "uid", true},
+    {BERTH_COLUMN_NEW_NODE, "new_node"},
+    {BERTH_COLUMN_SHAPE, "shape"},
+    {BERTH_COLUMN_NODE_COUNT, "node_count"},
+    {BERTH_COLUMN_PLACED, "placed"},
+    {BERTH_COLUMN_CAP, "cap"},
+    {BERTH_COLUMN_CAP_RESOURCE, "cap_resource", true},
+    {BERTH_COLUMN_RESOURCE, "resource", true},
+    {BERTH_COLUMN_REQUESTED, "requested"},
+    {BERTH_COLUMN_ALLOCATABLE, "allocatable"},
+    {BERTH_COLUMN_REMOVABLE, "removable"},
+    {BERTH_COLUMN_RULE, "rule"},
+    {BERTH_COLUMN_BLOCKING_POD, "blocking_pod", true},
+    {BERTH_COLUMN_POD_BEGIN, "pod_begin"},
+    {BERTH_COLUMN_POD, "pod", true},
+    {BERTH_COLUMN_OUTCOME, "outcome"},
+    {BERTH_COLUMN_POD_RULE, "pod_rule"},
+    {BERTH_COLUMN_TARGET, "target"},
+    {BERTH_COLUMN_PRICE, "price"},
+};
+
+}  // namespace
+
+const ResultColumn* find_result_column(std::uint32_t id) noexcept {
+  const auto* const at =
+      std::lower_bound(std::begin(kColumns), std::end(kColumns), id,
+                       [](const ResultColumn& column, std::uint32_t wanted) { return column.id < wanted; });
+  return at != std::end(kColumns) && at->id == id ? at : nullptr;
+}
+
+}  // namespace berth::capi
