@@ -27,7 +27,7 @@ space := $(subst ,, )
 # make hostile: how many random mutations, from which SEED, and how many run side by side
 INPUTS ?= 1000
 
-.PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run reference abi install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-plugin bench-peer \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
@@ -60,6 +60,8 @@ help:
 	@echo 'make bench-peer-perf   the same for workloads of scheduler_perf'
 	@echo 'make perf    run the workload files of upstream'"'"'s scheduler_perf and compare with its thresholds; needs Go'
 	@echo '             (PERF_ARGS="--label performance" adds options of berth perf)'
+	@echo 'make reference   the reference of libberth: build/reference/html'
+	@echo 'make abi     take over a change of the headers of libberth as its binary interface (tests/capi/libberth.abi)'
 	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
 	@echo 'make arm64   cross-compile for arm64 and run tests under qemu-user'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
@@ -86,6 +88,14 @@ $(EXAMPLE): $(EXAMPLE_SPEC) $(BERTH)
 install: program
 	cmake --build build/host --target berth_library berth_archive -j $(JOBS)
 	cmake --install build/host --prefix "$(PREFIX)"
+
+reference:
+	scripts/install_dependencies.sh reference
+	doxygen docs/reference/Doxyfile
+
+abi:
+	scripts/install_dependencies.sh reference
+	BERTH_SOURCE=. python3 tests/capi/abi_test.py --write
 
 test:
 	scripts/install_dependencies.sh build test
