@@ -24,7 +24,7 @@ void give_pods(const std::shared_ptr<Cluster>& cluster, std::vector<std::unique_
 
 std::uint32_t ignored_parts(const berth_pod_options* options) {
   const std::uint32_t ignore = read_options(options).ignore;
-  if ((ignore & ~std::uint32_t{BERTH_IGNORE_CLAIMS | BERTH_IGNORE_VOLUMES}) != 0)
+  if ((ignore & ~std::uint32_t{BERTH_IGNORE_CLAIMS | BERTH_IGNORE_VOLUMES | BERTH_IGNORE_PLUGINS}) != 0)
     throw ApiError(BERTH_E_ARGUMENT, "ignore", "has bits that mean nothing");
   return ignore;
 }

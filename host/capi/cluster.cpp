@@ -135,7 +135,12 @@ std::unique_ptr<ReadPod> Cluster::pod_of(const PodPtr& pod, std::uint32_t ignore
   read->ignores = read->given != pod;
   read->uid = pod->uid();
   read->own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
-  const std::int32_t profile = profile_index(engine_->config, *pod);
+  std::int32_t profile = profile_index(engine_->config, *pod);
+  if ((ignore & BERTH_IGNORE_PLUGINS) != 0) {
+    const std::int32_t other = engine_->ignoring(profile);
+    read->ignores = read->ignores || other != profile;
+    profile = other;
+  }
   read->not_judged = why_not_judged(*read->given, profile, *engine_);
   read->to_place = {.pod = read->given, .profile = profile};
   read->as_moved = read->to_place;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/engine.h"
 
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "host/capi/api_error.h"
@@ -14,6 +16,7 @@ thread_local const Log* t_calling = nullptr;
 
 constexpr const char* kConfigText = "scheduler_config";
 constexpr const char* kEngineText = "engine_config";
+constexpr const char* kIgnoredPlugins = "ignored_plugins";
 
 void refuse_both(const char* text, const char* file, const char* argument) {
   if (text != nullptr && file != nullptr) throw ApiError(BERTH_E_ARGUMENT, argument, "a text and a file are given");
@@ -97,6 +100,37 @@ Engine::Engine(const berth_engine_options& options) {
   config.extenders.clear();
   plugins = PluginTurns(open_plugins(std::move(tables), config));
   engine.host_plugins.assign(plugins.list().begin(), plugins.list().end());
+  add_ignoring_profiles(options);
+}
+
+void Engine::add_ignoring_profiles(const berth_engine_options& options) {
+  if (options.ignored_plugin_count == 0) return;
+  needed(options.ignored_plugins, kIgnoredPlugins);
+  const std::span<const char* const> names(options.ignored_plugins, options.ignored_plugin_count);
+  std::vector<Profile> reduced = config.profiles;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string argument = std::string(kIgnoredPlugins) + "[" + std::to_string(i) + "]";
+    const std::string name = &needed(names[i], argument.c_str());
+    std::size_t removed = 0;
+    for (Profile& profile : reduced)
+      for (std::vector<EnabledPlugin>& point : profile.plugins)
+        removed += std::erase_if(point, [&](const EnabledPlugin& plugin) { return plugin.name == name; });
+    if (removed == 0) throw ApiError(BERTH_E_INPUT, argument, "no profile runs a plugin " + name);
+  }
+  ignoring_profiles_at = static_cast<std::int32_t>(config.profiles.size());
+  config.profiles.insert(config.profiles.end(), std::make_move_iterator(reduced.begin()),
+                         std::make_move_iterator(reduced.end()));
+}
+
+std::int32_t Engine::ignoring(std::int32_t profile) const {
+  if (ignoring_profiles_at == 0)
+    throw ApiError(BERTH_E_ARGUMENT, "ignore", "the engine's options name no plugins that may be ignored");
+  if (profile < 0) return profile;
+  const std::int32_t other = profile + ignoring_profiles_at;
+  const auto plugins_of = [&](std::int32_t p) -> const auto& {
+    return config.profiles[static_cast<std::size_t>(p)].plugins;
+  };
+  return plugins_of(other) == plugins_of(profile) ? profile : other;
 }
 
 }  // namespace berth::capi

@@ -45,9 +45,17 @@ struct Engine {
   PluginTurns plugins;                ///< those of engine.host_plugins
   DeclaredPathsPtr declared;          ///< what plugins read of objects beyond the model; null: nothing
   std::vector<std::string> warnings;  ///< of reading the configuration
+  /// Behind the profiles of the configuration stand as many again, without the plugins that may be ignored. 0: none may
+  std::int32_t ignoring_profiles_at = 0;
 
   /// @throws InputError, ApiError
   explicit Engine(const berth_engine_options& options);
+  /// The profile without the plugins that may be ignored; `profile` itself where it has none of them.
+  /// @throws ApiError  none may
+  std::int32_t ignoring(std::int32_t profile) const;
+
+ private:
+  void add_ignoring_profiles(const berth_engine_options& options);
 };
 
 }  // namespace berth::capi

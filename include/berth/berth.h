@@ -156,6 +156,9 @@ typedef struct berth_engine_options {
   size_t plugin_count;
   const char* const* plugin_files; /**< paths of shared objects with a plugin each; behind those of `plugins` */
   size_t plugin_file_count;
+  /** Names of plugins of the profiles, in the tree or not, built or not: what BERTH_IGNORE_PLUGINS leaves out. */
+  const char* const* ignored_plugins;
+  size_t ignored_plugin_count;
 } berth_engine_options;
 #define BERTH_ENGINE_OPTIONS_INIT          \
   {(uint32_t)sizeof(berth_engine_options), \
@@ -176,6 +179,8 @@ typedef struct berth_engine_options {
    NULL,                                   \
    0,                                      \
    NULL,                                   \
+   0,                                      \
+   NULL,                                   \
    0}
 
 /** Reads a configuration, and loads plugins, each of which some profile has to enable by its name. Any thread.
@@ -183,7 +188,8 @@ typedef struct berth_engine_options {
  * @param options [in]  NULL: the defaults
  * @param engine  [out] owned by the caller
  * @return BERTH_E_INPUT with the path of the first problem, or naming a plugin that cannot be loaded, is of another
- * version or refuses its arguments; BERTH_E_UNSUPPORTED for what is not built, such as extenders. */
+ * version, refuses its arguments, or is to be ignored and in no profile; BERTH_E_UNSUPPORTED for what is not built,
+ * such as extenders. */
 BERTH_API berth_status berth_engine_create(const berth_engine_options* options, berth_engine** engine,
                                            berth_error* error);
 BERTH_API void berth_engine_free(berth_engine** engine);
@@ -284,8 +290,9 @@ BERTH_API void berth_node_set_free(berth_node_set** set);
 /* Pods ------------------------------------------------------------------------------------------------------------ */
 
 enum {
-  BERTH_IGNORE_CLAIMS = 1u, /**< judge as if spec.resourceClaims were empty */
-  BERTH_IGNORE_VOLUMES = 2u /**< judge as if the pod had no volumes */
+  BERTH_IGNORE_CLAIMS = 1u,  /**< judge as if spec.resourceClaims were empty */
+  BERTH_IGNORE_VOLUMES = 2u, /**< judge as if the pod had no volumes */
+  BERTH_IGNORE_PLUGINS = 4u  /**< judge as if the pod's profile had none of berth_engine_options.ignored_plugins */
 };
 typedef struct berth_pod_options {
   uint32_t struct_size;
@@ -296,7 +303,9 @@ typedef struct berth_pod_options {
 /** Reads and prepares a pod. It is counted: see berth_pod_retain(). May run while other threads read and use forks.
  *
  * Its spec.nodeName counts, as for kube-scheduler, unless a call says BERTH_AS_MOVED. Scheduling gates are not looked
- * at. A pod that Berth cannot judge is made too: it may be put on nodes, and its answers are "not judged".
+ * at. A pod that Berth cannot judge is made too: it may be put on nodes, and its answers are "not judged". What is to
+ * be ignored is marked where the pod has it, or its profile runs it; BERTH_IGNORE_PLUGINS without such plugins in the
+ * engine's options is BERTH_E_ARGUMENT.
  *
  * @param text [in] one Pod
  * @param pod  [out] valid in every snapshot and fork of the cluster, those made before included
@@ -335,7 +344,7 @@ BERTH_API berth_status berth_snapshot_nodes(const berth_snapshot* snapshot, uint
 enum {
   BERTH_JUDGED_NOT = 0,     /**< Berth cannot judge the pod; plugin and reasons name what it uses */
   BERTH_JUDGED = 1,         /**< as kube-scheduler judges */
-  BERTH_JUDGED_IGNORING = 2 /**< without what berth_pod_options.ignore names */
+  BERTH_JUDGED_IGNORING = 2 /**< without what berth_pod_options.ignore names, where that is there */
 };
 /** Where a verdict comes from. */
 enum {

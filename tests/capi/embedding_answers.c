@@ -181,6 +181,75 @@ void what_is_not_judged_is_never_a_yes(const char* backend) {
   berth_cluster_free(&cluster);
 }
 
+static berth_pod* pod_ignoring(berth_cluster* cluster, const char* name, const char* more, uint32_t ignored) {
+  berth_pod_options options = BERTH_POD_OPTIONS_INIT;
+  const char* text = pod_text(name, 1, NULL, more);
+  berth_pod* pod = NULL;
+  options.ignore = ignored;
+  EXPECT_STATUS(BERTH_OK, berth_pod_create(cluster, text, strlen(text), &options, &pod, &error));
+  return pod;
+}
+
+void named_plugins_are_ignored(const char* backend) {
+  const char* const names[] = {"NodeUnschedulable", "DynamicResources"};
+  const char* const unknown[] = {"Coscheduling"};
+  const char* const claims = "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"g\"}],";
+  berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
+  berth_pod_options ignore = BERTH_POD_OPTIONS_INIT;
+  berth_engine* engine = NULL;
+  berth_cluster *cluster = NULL, *plain = cluster_of(backend);
+  berth_pod *pods[4], *refused = NULL;
+  const berth_pod* asked[4];
+  berth_snapshot* snapshot;
+  berth_fork* fork;
+  berth_result* result = NULL;
+  const uint8_t *judged, *fits;
+  options.backend = backend;
+  options.ignored_plugins = unknown;
+  options.ignored_plugin_count = 1;
+  EXPECT_STATUS(BERTH_E_INPUT, berth_engine_create(&options, &engine, &error));
+  options.ignored_plugins = names;
+  options.ignored_plugin_count = 2;
+  EXPECT_STATUS(BERTH_OK, berth_engine_create(&options, &engine, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_create(engine, &cluster, &error));
+  berth_engine_free(&engine);
+  EXPECT_STATUS(BERTH_OK, berth_cluster_upsert(cluster, kNodes, strlen(kNodes), &error));
+  ignore.ignore = BERTH_IGNORE_PLUGINS;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_pod_create(plain, pod_text("p", 1, NULL, ""),
+                                                   strlen(pod_text("p", 1, NULL, "")), &ignore, &refused, &error));
+  ignore.ignore = 8u;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_pod_create(cluster, pod_text("p", 1, NULL, ""),
+                                                   strlen(pod_text("p", 1, NULL, "")), &ignore, &refused, &error));
+  EXPECT(refused == NULL);
+  pods[0] = pod_ignoring(cluster, "p", "", 0);
+  pods[1] = pod_ignoring(cluster, "q", "", BERTH_IGNORE_PLUGINS);
+  pods[2] = pod_ignoring(cluster, "dra", claims, 0);
+  pods[3] = pod_ignoring(cluster, "dra2", claims, BERTH_IGNORE_PLUGINS);
+  memcpy(asked, pods, sizeof asked);
+  snapshot = snapshot_of(cluster);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_check_bulk(snapshot, asked, 4, NULL, 0, &result, &error));
+  judged = column(result, BERTH_COLUMN_JUDGED, BERTH_TYPE_U8, 4);
+  fits = column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 12);
+  EXPECT(judged[0] == BERTH_JUDGED && judged[1] == BERTH_JUDGED_IGNORING);
+  EXPECT(judged[2] == BERTH_JUDGED_NOT && judged[3] == BERTH_JUDGED_IGNORING);
+  /* Node b, the second one, is cordoned. */
+  EXPECT(fits[0] == 1 && fits[1] == 0 && fits[2] == 1);
+  EXPECT(fits[3] == 1 && fits[4] == 1 && fits[5] == 1);
+  EXPECT(fits[6] == 0 && fits[7] == 0 && fits[8] == 0);
+  EXPECT(fits[9] == 1 && fits[10] == 1 && fits[11] == 1);
+  berth_result_free(&result);
+  fork = fork_of(snapshot);
+  EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 4, NULL, &result, &error));
+  judged = column(result, BERTH_COLUMN_JUDGED, BERTH_TYPE_U8, 4);
+  EXPECT(judged[0] == BERTH_JUDGED && judged[1] == BERTH_JUDGED_IGNORING && judged[3] == BERTH_JUDGED_IGNORING);
+  berth_result_free(&result);
+  for (int i = 0; i < 4; ++i) berth_pod_free(&pods[i]);
+  berth_fork_free(&fork);
+  berth_snapshot_free(&snapshot);
+  berth_cluster_free(&cluster);
+  berth_cluster_free(&plain);
+}
+
 void explains_and_preempts(const char* backend) {
   berth_cluster* cluster = cluster_of(backend);
   berth_pod *pod, *small;

@@ -82,6 +82,7 @@ static void run_on(const char* backend) {
   choices_of_a_node(backend);
   a_running_pod_is_moved(backend);
   what_is_not_judged_is_never_a_yes(backend);
+  named_plugins_are_ignored(backend);
   explains_and_preempts(backend);
   bulk_input_is_all_or_nothing_or_partial(backend);
   objects_are_replaced_and_deleted(backend);

@@ -27,6 +27,7 @@ void checks_one_pod_on_one_node(const char* backend);
 void checks_pods_on_nodes_in_bulk(const char* backend);
 void choices_of_a_node(const char* backend);
 void what_is_not_judged_is_never_a_yes(const char* backend);
+void named_plugins_are_ignored(const char* backend);
 void explains_and_preempts(const char* backend);
 void a_snapshot_stays_as_it_was(const char* backend);
 void forks_place_revert_and_commit(const char* backend);
