@@ -49,6 +49,15 @@ berth_status berth_result_json(const berth_result* result, berth_str* json, bert
   });
 }
 
+berth_status berth_result_bytes(const berth_result* result, berth_str* bytes, berth_error* error) {
+  return guarded(error, [&] {
+    const Result& of = *callable(result, "result").result;
+    needed(bytes, "bytes");
+    if (of.bytes.empty()) throw ApiError(BERTH_E_NOT_FOUND, "result", "this kind of result has no bytes");
+    *bytes = str_of(of.bytes);
+  });
+}
+
 berth_status berth_result_message(const berth_result* result, berth_str* message, berth_error* error) {
   return guarded(error, [&] { needed(message, "message") = str_of(callable(result, "result").result->message); });
 }

@@ -299,7 +299,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   for (ClusterChange& change : changes_of(taken.decoded)) changes.push_back(std::move(change));
   const std::vector<Roster::Change> of_roster = roster_changes(changes, nodes_);
   ObjectKeys come = keys_of(taken.decoded);
-  std::set<std::string> nominated;
+  NominatedPods come_nominated;
   std::vector<std::string> touched;
   for (const ClusterChange& change : changes) {
     if (const auto* const upsert = std::get_if<PodUpsert>(&change)) touched.push_back(upsert->pod->uid());
@@ -307,12 +307,13 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   }
   for (const DecodedPod& decoded : taken.decoded.pods)
     if (is_pending(*decoded.pod) && !decoded.pod->rare().nominated_node_name.empty())
-      nominated.insert(decoded.pod->uid());
-  if (!nominated.empty()) ever_nominated_.store(true, std::memory_order_relaxed);
+      come_nominated.emplace(decoded.pod->uid(), decoded.pod);
+  if (!come_nominated.empty()) ever_nominated_.store(true, std::memory_order_relaxed);
   const std::unique_lock alone(mutex_);
   release_waiting();
   std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);
   std::shared_ptr<const Roster> roster = Roster::changed(facts_.roster, of_roster);
+  std::shared_ptr<const NominatedPods> nominated = nominated_after(facts_.nominated, touched, come_nominated);
   const std::uint64_t before = backend_->change_version();
   if (!changes.empty()) backend_->apply(changes);
   // Nothing below throws.
@@ -321,8 +322,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   facts_.roster = std::move(roster);
   for (const ObjectKey& key : gone) known_.erase(key);
   known_.merge(come);
-  for (const std::string& uid : touched) nominated_.erase(uid);
-  nominated_.merge(nominated);
+  facts_.nominated = std::move(nominated);
 }
 
 void Cluster::upsert(std::string_view text, CallLog& log) {
@@ -395,7 +395,7 @@ void Cluster::remove_pod(const std::string& name_space, const std::string& name,
       for (const PodPtr& pod : cache.pods())
         if (pod->name == name && pod->namespace_ == name_space) uid = pod->uid();
     }
-    if (cache.get_pod(uid) == nullptr && !nominated_.contains(uid))
+    if (cache.get_pod(uid) == nullptr && !facts_.nominated->contains(uid))
       throw ApiError(BERTH_E_NOT_FOUND, object, "is not there");
   }
   take({}, {}, {PodRemoval{std::move(uid)}});

@@ -31,7 +31,10 @@ struct ClusterFacts {
   std::uint64_t version = 0;
   std::shared_ptr<const Roster> roster = std::make_shared<Roster>();
   std::shared_ptr<const SideObjects> side = std::make_shared<SideObjects>();
+  std::shared_ptr<const NominatedPods> nominated = std::make_shared<NominatedPods>();
 };
+
+struct SavedSnapshot;
 
 /// Why Berth cannot judge a pod.
 struct NotJudged {
@@ -72,6 +75,8 @@ class Cluster {
   const char* release() const { return release_.c_str(); }
   std::uint64_t version() const;
 
+  /// A new cluster becomes the one that was saved. When this throws, the cluster is of no use.
+  void restore(const SavedSnapshot& saved, CallLog& log);
   void upsert(std::string_view text, CallLog& log);
   berth_status upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error);
   void replace(const std::string& kind, std::string_view text, CallLog& log);
@@ -162,8 +167,7 @@ class Cluster {
   mutable std::shared_mutex mutex_;  ///< of all below; shared by those who open forks
   std::unique_ptr<Backend> backend_;
   ClusterFacts facts_;
-  ObjectKeys known_;                 ///< objects that are there, apart from pods
-  std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
+  ObjectKeys known_;  ///< objects that are there, apart from pods
 
   Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
   std::mutex reserving_;

@@ -111,4 +111,14 @@ std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const Side
   return after;
 }
 
+std::shared_ptr<const NominatedPods> nominated_after(const std::shared_ptr<const NominatedPods>& before,
+                                                     const std::vector<std::string>& gone, const NominatedPods& come) {
+  const auto is_nominated = [&](const std::string& uid) { return before->contains(uid); };
+  if (come.empty() && std::ranges::none_of(gone, is_nominated)) return before;
+  auto after = std::make_shared<NominatedPods>(*before);
+  for (const std::string& uid : gone) after->erase(uid);
+  after->insert(come.begin(), come.end());
+  return after;
+}
+
 }  // namespace berth::capi

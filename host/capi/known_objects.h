@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,5 +37,11 @@ std::optional<ClusterChange> removal_of(const ObjectKey& key);
 /// Without the objects that have one of the keys. @return `before` where there are none
 std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const SideObjects>& before,
                                                 const ObjectKeys& keys);
+
+/// Pods without a node that reserve room, by uid.
+using NominatedPods = std::map<std::string, PodPtr>;
+/// @param gone, come  what a call said of pods. @return `before` where that changes nothing
+std::shared_ptr<const NominatedPods> nominated_after(const std::shared_ptr<const NominatedPods>& before,
+                                                     const std::vector<std::string>& gone, const NominatedPods& come);
 
 }  // namespace berth::capi

@@ -34,6 +34,7 @@ class Result {
   std::uint32_t number_of_new(std::string text);
 
   std::string json;     ///< of explanations
+  std::string bytes;    ///< of snapshots
   std::string message;  ///< berth_result_message()
   std::uint32_t next_start = 0;
 

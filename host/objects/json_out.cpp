@@ -44,6 +44,15 @@ void write_selector(Writer& w, std::string_view name, const std::optional<LabelS
   });
 }
 
+void write_tolerations(Writer& w, const std::vector<Toleration>& tolerations) {
+  w.objects("tolerations", tolerations, [&](const Toleration& toleration) {
+    w.text("key", toleration.key);
+    w.field("operator", name_of(kTolerationOperators, toleration.op));
+    w.text("value", toleration.value);
+    if (toleration.effect) w.field("effect", effect_name(*toleration.effect));
+  });
+}
+
 void write_term(Writer& w, const NodeSelectorTerm& term) {
   write_requirements(w, "matchExpressions", term.match_expressions);
   write_requirements(w, "matchFields", term.match_fields);
@@ -120,15 +129,6 @@ void write_containers(Writer& w, std::string_view name, const std::vector<Contai
       w.objects("restartPolicyRules", std::array{0},
                 [&](int) { w.field("action", std::string_view("RestartAllContainers")); });
     }
-  });
-}
-
-void write_tolerations(Writer& w, const std::vector<Toleration>& tolerations) {
-  w.objects("tolerations", tolerations, [&](const Toleration& toleration) {
-    w.text("key", toleration.key);
-    w.field("operator", name_of(kTolerationOperators, toleration.op));
-    w.text("value", toleration.value);
-    if (toleration.effect) w.field("effect", effect_name(*toleration.effect));
   });
 }
 
@@ -375,20 +375,6 @@ void append_json(std::string& out, const Namespace& object) {
     w.text("name", object.name);
     w.labels("labels", object.labels);
   });
-  w.close('}');
-}
-
-void append_json(std::string& out, const PriorityClass& object) {
-  Writer w(out);
-  w.open('{');
-  write_head(w, "scheduling.k8s.io/v1", "PriorityClass");
-  w.object("metadata", [&] { w.text("name", object.name); });
-  w.field("value", object.value);
-  w.flag("globalDefault", object.global_default);
-  if (object.preemption_policy) {
-    w.text("preemptionPolicy",
-           *object.preemption_policy == PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority");
-  }
   w.close('}');
 }
 

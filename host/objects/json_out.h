@@ -19,6 +19,8 @@ void append_json(std::string& out, const Pod& pod);
 void append_json(std::string& out, const Namespace& object);
 void append_json(std::string& out, const PriorityClass& object);
 void append_json(std::string& out, const Service& object);
+void append_json(std::string& out, const RuntimeClass& object);
+void append_json(std::string& out, const PodDisruptionBudget& object);
 /// With 0 replicas, since pods that were made for it are written as pods; without owners.
 /// @param object  a ReplicaSet, StatefulSet or ReplicationController
 void append_json(std::string& out, const Workload& object);

@@ -338,6 +338,33 @@ BERTH_API berth_status berth_snapshot_version(const berth_snapshot* snapshot, ui
 BERTH_API berth_status berth_snapshot_nodes(const berth_snapshot* snapshot, uint32_t* nodes, size_t capacity,
                                             size_t* count, berth_error* error);
 
+/* Snapshots in files ---------------------------------------------------------------------------------------------- */
+
+/** Writes a snapshot to a file, which has its old content until the new one is complete. The file has the objects, the
+ * numbers of node names, what is assumed, reservations and the version, with a checksum; docs/embedding.md has its
+ * format. It costs as much as loading the cluster.
+ *
+ * @param path [in] of a file
+ * @return BERTH_E_UNSUPPORTED naming a pod that is assumed and has volumes, or plugins that declare paths, which files
+ * do not hold. BERTH_E_INPUT naming a file that cannot be written. Any thread. */
+BERTH_API berth_status berth_snapshot_write(const berth_snapshot* snapshot, const char* path, berth_error* error);
+/** The same into memory. @param result [out] its bytes by berth_result_bytes(); owned by the caller */
+BERTH_API berth_status berth_snapshot_write_memory(const berth_snapshot* snapshot, berth_result** result,
+                                                   berth_error* error);
+/** A cluster as it was when a snapshot of it was written, and a snapshot of it. Given the same configuration and seed,
+ * both answer as before; the configuration is not in the file.
+ *
+ * @param cluster  [out] owned by the caller; its version is that of the snapshot that was written
+ * @param snapshot [out] NULL: not wanted; owned by the caller
+ * @return BERTH_E_INPUT: no such file, or a damaged one. BERTH_E_UNSUPPORTED naming the release of libberth or of
+ * kube-scheduler that wrote it, where that is another one. Any thread. */
+BERTH_API berth_status berth_snapshot_open(const berth_engine* engine, const char* path, berth_cluster** cluster,
+                                           berth_snapshot** snapshot, berth_error* error);
+/** The same of `size` bytes in memory. */
+BERTH_API berth_status berth_snapshot_open_memory(const berth_engine* engine, const void* bytes, size_t size,
+                                                  berth_cluster** cluster, berth_snapshot** snapshot,
+                                                  berth_error* error);
+
 /* Answers --------------------------------------------------------------------------------------------------------- */
 
 /** What an answer about a pod is worth. What is not judged never fits. */
@@ -957,6 +984,9 @@ BERTH_API berth_status berth_result_text(const berth_result* result, uint32_t nu
                                          berth_error* error);
 /** The record of an explanation. @param json [out] get. @return BERTH_E_NOT_FOUND: another kind of result */
 BERTH_API berth_status berth_result_json(const berth_result* result, berth_str* json, berth_error* error);
+/** The bytes of berth_snapshot_write_memory(). @param bytes [out] get. @return BERTH_E_NOT_FOUND: another kind of
+ * result */
+BERTH_API berth_status berth_result_bytes(const berth_result* result, berth_str* bytes, berth_error* error);
 /** Why there is no candidate, or why the pod may not preempt; empty: there is one. Empty too of other kinds of results.
  */
 BERTH_API berth_status berth_result_message(const berth_result* result, berth_str* message, berth_error* error);

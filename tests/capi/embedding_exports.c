@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results in the forms of other libraries: Arrow and DLPack. */
+/* Results in the forms of other libraries, Arrow and DLPack, and snapshots in files. */
 #include "host/capi/dlpack_abi.h"
 #include "tests/capi/embedding_world.h"
 
@@ -85,11 +85,51 @@ static void a_column_is_a_tensor(berth_cluster* cluster) {
   tensor->deleter(tensor);
 }
 
+static int32_t fits_on_a(berth_cluster* cluster, const berth_snapshot* snapshot) {
+  berth_pod* pod = make_pod(cluster, "asked", 3, "");
+  int32_t fits = -1;
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_check(snapshot, pod, node_of(cluster, "a"), 0, &fits, NULL, &error));
+  berth_pod_free(&pod);
+  return fits;
+}
+
+static void snapshots_are_written_and_opened(const char* backend) {
+  const char* const path = "embedding_test.snapshot";
+  berth_engine* engine = engine_of(backend);
+  berth_cluster *cluster = cluster_of(backend), *opened = NULL;
+  berth_snapshot *before = snapshot_of(cluster), *after, *again = NULL;
+  berth_result* result = NULL;
+  berth_str bytes = {"", 0};
+  upsert_pod(cluster, "large", 3, "a");
+  after = snapshot_of(cluster);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_write(before, path, &error));
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_open(engine, path, &opened, &again, &error));
+  EXPECT(fits_on_a(opened, again) == 1);
+  berth_snapshot_free(&again);
+  berth_cluster_free(&opened);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_write_memory(after, &result, &error));
+  EXPECT_STATUS(BERTH_OK, berth_result_bytes(result, &bytes, &error));
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_open_memory(engine, bytes.data, bytes.size, &opened, &again, &error));
+  EXPECT(fits_on_a(opened, again) == 0);
+  EXPECT_STATUS(BERTH_E_INPUT, berth_snapshot_open_memory(engine, bytes.data, bytes.size - 1, &opened, NULL, &error));
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_snapshot_open_memory(engine, NULL, 5, &opened, NULL, &error));
+  EXPECT_STATUS(BERTH_E_INPUT, berth_snapshot_open(engine, "no such file", &opened, NULL, &error));
+  remove(path);
+  berth_result_free(&result);
+  berth_snapshot_free(&again);
+  berth_snapshot_free(&after);
+  berth_snapshot_free(&before);
+  berth_cluster_free(&opened);
+  berth_cluster_free(&cluster);
+  berth_engine_free(&engine);
+}
+
 void results_are_exported(const char* backend) {
   berth_cluster* cluster = cluster_of(backend);
   columns_are_a_record_batch(cluster);
   a_column_is_a_tensor(cluster);
   EXPECT(strcmp(berth_column_name(BERTH_COLUMN_SCORE), "score") == 0);
+  snapshots_are_written_and_opened(backend);
   EXPECT(strcmp(berth_column_name(999), "unknown column") == 0);
   berth_cluster_free(&cluster);
 }

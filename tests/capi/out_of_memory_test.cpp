@@ -75,6 +75,7 @@ struct Handles {
     return text + text_of(*OwnedResult(result));
   }
 
+  OwnedEngine engine = make_engine("cpu", 1);
   OwnedCluster cluster;
   std::vector<OwnedPod> pods;
   std::vector<const berth_pod*> all;  ///< `pods`; calls under test allocate nothing themselves
@@ -154,6 +155,21 @@ std::vector<Call<Handles>> calls() {
            status = berth_result_dlpack(result, BERTH_COLUMN_FITS, &tensor, nullptr);
            if (status == BERTH_OK) tensor->deleter(tensor);
          }
+         berth_result_free(&result);
+         return status;
+       }},
+      {"snapshot_write_memory and snapshot_open_memory",
+       [](Handles& h) {
+         berth_result* result = nullptr;
+         berth_status status = berth_snapshot_write_memory(h.snapshot.get(), &result, nullptr);
+         if (status != BERTH_OK) return status;
+         berth_str bytes{};
+         berth_cluster* cluster = nullptr;
+         berth_snapshot* snapshot = nullptr;
+         berth_result_bytes(result, &bytes, nullptr);
+         status = berth_snapshot_open_memory(h.engine.get(), bytes.data, bytes.size, &cluster, &snapshot, nullptr);
+         berth_snapshot_free(&snapshot);
+         berth_cluster_free(&cluster);
          berth_result_free(&result);
          return status;
        }},

@@ -24,6 +24,8 @@ std::string written(const ClusterObjects& objects) {
   for (const auto& pod : objects.pods) writer.write(*pod);
   for (const auto& object : objects.namespaces) writer.write(object);
   for (const auto& object : objects.priority_classes) writer.write(object);
+  for (const auto& object : objects.runtime_classes) writer.write(object);
+  for (const auto& object : objects.pod_disruption_budgets) writer.write(object);
   EXPECT_TRUE(writer.finish());
   std::fclose(file);
   std::string result(text, size);
@@ -154,12 +156,45 @@ metadata: {name: high}
 value: -10
 globalDefault: true
 preemptionPolicy: Never
+---
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+overhead: {podFixed: {cpu: 100m, memory: 64Mi}}
+scheduling: {nodeSelector: {sandbox: "yes"}, tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: two, namespace: team}
+spec: {selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [a, b]}]}}
+status: {disruptionsAllowed: 2, disruptedPods: {web-0: "2026-01-01T00:00:00Z"}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: everything, namespace: team}
+spec: {selector: {}}
 )");
   const auto second = load_good(written(first));
   EXPECT_EQ(second.namespaces.at(0).labels, (LabelMap{{"a", "b"}}));
   EXPECT_EQ(second.priority_classes.at(0).value, -10);
   EXPECT_TRUE(second.priority_classes.at(0).global_default);
   EXPECT_EQ(second.priority_classes.at(0).preemption_policy, PreemptionPolicy::kNever);
+  const RuntimeClass& runtime_class = second.runtime_classes.at(0);
+  EXPECT_EQ(runtime_class.name, "gvisor");
+  EXPECT_EQ(runtime_class.overhead_pod_fixed, first.runtime_classes.at(0).overhead_pod_fixed);
+  EXPECT_EQ(runtime_class.node_selector, first.runtime_classes.at(0).node_selector);
+  EXPECT_EQ(runtime_class.tolerations, first.runtime_classes.at(0).tolerations);
+  ASSERT_EQ(second.pod_disruption_budgets.size(), 2u);
+  for (const std::size_t i : {0u, 1u}) {
+    const PodDisruptionBudget& before = first.pod_disruption_budgets.at(i);
+    const PodDisruptionBudget& after = second.pod_disruption_budgets.at(i);
+    EXPECT_EQ(after.name, before.name);
+    EXPECT_EQ(after.namespace_, before.namespace_);
+    EXPECT_EQ(after.selector, before.selector);
+    EXPECT_EQ(after.disruptions_allowed, before.disruptions_allowed);
+    EXPECT_EQ(after.disrupted_pods, before.disrupted_pods);
+  }
 }
 
 TEST(JsonOut, WritesVolumesAndClaimsOfPodsAsAnApiServerAcceptsThem) {

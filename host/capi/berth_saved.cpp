@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots in files and in memory, of berth.h: convert, call, convert.
+
+#include <utility>
+
+#include "host/capi/handles.h"
+#include "host/capi/saved_snapshot.h"
+
+using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C functions stand outside every namespace
+
+namespace {
+
+std::string bytes_of(const berth_snapshot& snapshot) {
+  return snapshot.snapshot->read([](const State& state) { return save(state); });
+}
+
+void open_saved(const berth_engine& engine, std::string_view bytes, berth_cluster** cluster, berth_snapshot** snapshot,
+                CallLog& log) {
+  needed(cluster, "cluster");
+  auto opened = std::make_unique<berth_cluster>();
+  opened->cluster = std::make_shared<Cluster>(engine.engine);
+  opened->cluster->restore(read_saved(bytes, opened->cluster->release()), log);
+  if (snapshot != nullptr) {
+    auto taken = std::make_unique<berth_snapshot>();
+    taken->snapshot = std::make_shared<const Snapshot>(opened->cluster);
+    *snapshot = taken.release();
+  }
+  *cluster = opened.release();
+}
+
+}  // namespace
+
+extern "C" {
+
+berth_status berth_snapshot_write(const berth_snapshot* snapshot, const char* path, berth_error* error) {
+  return guarded(error, [&] {
+    callable(snapshot, "snapshot");
+    write_file(&needed(path, "path"), bytes_of(*snapshot));
+  });
+}
+
+berth_status berth_snapshot_write_memory(const berth_snapshot* snapshot, berth_result** result, berth_error* error) {
+  return guarded(error, [&] {
+    callable(snapshot, "snapshot");
+    needed(result, "result");
+    const Snapshot& of = *snapshot->snapshot;
+    auto written = std::make_unique<Result>(of.cluster(), of.facts().version);
+    written->bytes = bytes_of(*snapshot);
+    auto handle = std::make_unique<berth_result>();
+    handle->result = std::move(written);
+    *result = handle.release();
+  });
+}
+
+berth_status berth_snapshot_open(const berth_engine* engine, const char* path, berth_cluster** cluster,
+                                 berth_snapshot** snapshot, berth_error* error) {
+  return guarded_with_log(engine, "engine", error, [&](CallLog& log) {
+    open_saved(*engine, read_file(&needed(path, "path")), cluster, snapshot, log);
+  });
+}
+
+berth_status berth_snapshot_open_memory(const berth_engine* engine, const void* bytes, size_t size,
+                                        berth_cluster** cluster, berth_snapshot** snapshot, berth_error* error) {
+  return guarded_with_log(engine, "engine", error, [&](CallLog& log) {
+    open_saved(*engine, text_of(static_cast<const char*>(bytes), size, "bytes"), cluster, snapshot, log);
+  });
+}
+
+}  // extern "C"

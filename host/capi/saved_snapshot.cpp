@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/saved_snapshot.h"
+
+#define XXH_INLINE_ALL
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "host/capi/api_error.h"
+#include "host/cluster/engine_cluster.h"
+#include "host/objects/json_out.h"
+#include "host/objects/pod_copy.h"
+
+namespace berth::capi {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
+
+constexpr std::string_view kMagic = "BERTHSNP";
+constexpr std::uint32_t kFormat = 1;
+constexpr int kCompressionLevel = 1;  ///< a snapshot of 150,000 pods is compressed in a tenth of a second
+/// Zero bytes compress to a thousandth: what a small file may not make large.
+constexpr std::uint64_t kExpansionMax = 1000;
+constexpr std::uint64_t kExpansionSpare = std::uint64_t{1} << 20;
+constexpr const char* kObject = "snapshot";
+
+/// Text of the header, padded with zeros.
+constexpr std::size_t kNameSize = 16;
+struct Header {
+  char magic[8];
+  std::uint32_t format;
+  std::uint32_t reserved;
+  char library[kNameSize];
+  char release[kNameSize];
+  std::uint64_t size;       ///< of the data that follow
+  std::uint64_t full_size;  ///< without compression
+  std::uint64_t checksum;   ///< XXH3 of what stands before it, and of the data that follow
+};
+static_assert(sizeof(Header) == 72 && std::is_trivially_copyable_v<Header>);
+
+class BytesOut {
+ public:
+  void number(std::uint64_t number) { bytes_.append(reinterpret_cast<const char*>(&number), sizeof number); }
+  void text(std::string_view text) {
+    number(text.size());
+    bytes_ += text;
+  }
+  /// @param write  write(element)
+  template <class List, class Write>
+  void list(const List& list, Write write) {
+    number(list.size());
+    for (const auto& element : list) write(element);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads what BytesOut wrote. @throws ApiError where the bytes end early, or say of a list that it is longer than they
+class BytesIn {
+ public:
+  explicit BytesIn(std::string_view bytes) : rest_(bytes) {}
+  std::uint64_t number() {
+    std::uint64_t number = 0;
+    std::memcpy(&number, take(sizeof number).data(), sizeof number);
+    return number;
+  }
+  std::string text() { return std::string(take(number())); }
+  template <class Read>
+  void list(Read read) {
+    const std::uint64_t count = number();
+    if (count > rest_.size()) throw_damaged();
+    for (std::uint64_t i = 0; i < count; ++i) read();
+  }
+  bool is_at_end() const { return rest_.empty(); }
+  [[noreturn]] static void throw_damaged() {
+    throw ApiError(BERTH_E_INPUT, kObject, "is damaged: its parts do not fit together");
+  }
+
+ private:
+  std::string_view take(std::uint64_t size) {
+    if (size > rest_.size()) throw_damaged();
+    const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(size));
+    rest_.remove_prefix(static_cast<std::size_t>(size));
+    return taken;
+  }
+
+  std::string_view rest_;
+};
+
+/// Objects as JSON, one behind the other.
+class JsonObjects {
+ public:
+  template <class Object>
+  void add(const Object& object) {
+    offsets_.push_back(json_.size());
+    append_json(json_, object);
+  }
+  std::uint64_t count() const { return offsets_.size(); }
+  void write(BytesOut& out) {
+    offsets_.push_back(json_.size());
+    out.list(offsets_, [&](std::uint64_t offset) { out.number(offset); });
+    out.text(json_);
+  }
+
+ private:
+  std::string json_;
+  std::vector<std::uint64_t> offsets_;
+};
+
+/// Pods in the order in which a cache that is given them has them too.
+class PodsOfState {
+ public:
+  PodsOfState(const ClusterCache& cache, JsonObjects& objects) : cache_(cache), objects_(objects) {
+    for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
+      for (const NodeInfo* const node : zone.nodes) add_pods(*node);
+    for (const PodPtr& pod : cache.pods())
+      if (const NodeInfo* const node = cache.node_of_pod(pod->uid()); node->node == nullptr) add(pod, node->name);
+  }
+  const std::vector<std::pair<std::uint64_t, std::string>>& assumed() const { return assumed_; }
+
+ private:
+  void add_pods(const NodeInfo& node) {
+    for (const PodPtr& pod : node.pods) add(pod, node.name);
+  }
+  void add(const PodPtr& pod, const std::string& node_name) {
+    if (!cache_.is_assumed(pod->uid())) return objects_.add(*pod);
+    if (!pod->rare().volumes.empty())
+      throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod->full_name(),
+                     "is assumed and has volumes: what was decided about them is not written");
+    assumed_.emplace_back(objects_.count(), node_name);
+    objects_.add(*pod);
+  }
+
+  const ClusterCache& cache_;
+  JsonObjects& objects_;
+  std::vector<std::pair<std::uint64_t, std::string>> assumed_;
+};
+
+std::vector<SavedSnapshot::Reservation> reservations_in(const ClusterCache& cache, Cluster& cluster) {
+  std::vector<SavedSnapshot::Reservation> reservations;
+  for (const auto& [owner, pods] : cluster.reservations(nullptr))
+    for (const auto& [number, pod] : pods)
+      if (cache.get_pod(pod->uid()) == pod) reservations.push_back({owner, number});
+  return reservations;
+}
+
+std::string compressed(std::string_view bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kCompressionLevel);
+  if (ZSTD_isError(size)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
+  out.resize(size);
+  return out;
+}
+
+std::uint64_t checksum_of(const Header& header, std::string_view data) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, &header, offsetof(Header, checksum));
+  XXH3_64bits_update(&state, data.data(), data.size());
+  return XXH3_64bits_digest(&state);
+}
+
+void write_name(std::string_view name, char (&field)[kNameSize]) {
+  if (name.size() >= kNameSize) throw std::logic_error("a name is too long for the header of a snapshot");
+  std::memcpy(field, name.data(), name.size());
+}
+std::string_view name_in(const char (&field)[kNameSize]) { return {field, strnlen(field, kNameSize)}; }
+
+Header header_of(std::string_view data, std::size_t full_size, std::string_view release) {
+  Header header{};
+  std::memcpy(header.magic, kMagic.data(), kMagic.size());
+  header.format = kFormat;
+  write_name(berth_version_string(), header.library);
+  write_name(release, header.release);
+  header.size = data.size();
+  header.full_size = full_size;
+  header.checksum = checksum_of(header, data);
+  return header;
+}
+
+/// @return the data behind the header, as they were before compression
+std::string checked_data(std::string_view bytes, std::string_view release) {
+  const auto refuse = [](const std::string& text) { throw ApiError(BERTH_E_INPUT, kObject, text); };
+  Header header{};
+  if (bytes.size() < sizeof header || bytes.substr(0, kMagic.size()) != kMagic)
+    refuse("is none: expected bytes that berth_snapshot_write() has written");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto refuse_other = [](std::string_view what, std::string_view theirs, std::string_view ours) {
+    throw ApiError(BERTH_E_UNSUPPORTED, kObject,
+                   std::string(what) + std::string(theirs) + "; this is " + std::string(ours));
+  };
+  if (header.format != kFormat) refuse_other("has the format ", std::to_string(header.format), std::to_string(kFormat));
+  if (const std::string_view library = name_in(header.library); library != berth_version_string())
+    refuse_other("is of libberth ", library, berth_version_string());
+  if (name_in(header.release) != release)
+    refuse_other("is of kube-scheduler's release ", name_in(header.release), release);
+  const std::string_view data = bytes.substr(sizeof header);
+  if (header.size != data.size()) refuse("is cut off, or something was appended");
+  if (checksum_of(header, data) != header.checksum) refuse("is damaged: its checksum is another one");
+  if (header.full_size > data.size() * kExpansionMax + kExpansionSpare) refuse("is damaged: it would grow too large");
+  std::string full(static_cast<std::size_t>(header.full_size), '\0');
+  const std::size_t size = ZSTD_decompress(full.data(), full.size(), data.data(), data.size());
+  if (ZSTD_isError(size) || size != full.size()) refuse("is damaged: its data cannot be decompressed");
+  return full;
+}
+
+[[noreturn]] void throw_of_file(const std::string& path, const std::string& what) {
+  throw ApiError(BERTH_E_INPUT, path, what + ": " + std::strerror(errno));
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+}  // namespace
+
+std::string save(const State& state) {
+  if (state.cluster.engine().declared != nullptr)
+    throw ApiError(BERTH_E_UNSUPPORTED, kObject, "what plugins read of objects (node_paths, pod_paths) is not written");
+  const std::unique_ptr<Fork> fork = state.fork.fork();
+  const EngineCluster& cluster = fork->as_engine().cluster();
+  const ClusterCache& cache = cluster.cache();
+  const ClusterObjects lists = cluster.objects().listed();
+  const SideObjects& side = *state.facts.side;
+  BytesOut out;
+  out.number(state.facts.version);
+  std::vector<std::string> names;
+  for (std::uint32_t n = 0; const std::string* const name = state.cluster.nodes().name_of(n); ++n)
+    names.push_back(*name);
+  out.list(names, [&](const std::string& name) { out.text(name); });
+  JsonObjects objects;
+  for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
+    for (const NodeInfo* const node : zone.nodes) objects.add(*node->node);
+  for (const Namespace& object : lists.namespaces) objects.add(object);
+  for (const Service& object : lists.services) objects.add(object);
+  for (const Workload& object : lists.workloads) objects.add(object);
+  cache.storage().for_each_stored([&](const auto& object) { objects.add(object); });
+  const PodsOfState pods(cache, objects);
+  if (state.facts.nominated != nullptr)
+    for (const auto& [uid, pod] : *state.facts.nominated)
+      if (cache.get_pod(uid) == nullptr) objects.add(*pod);
+  const std::uint64_t class_begin = objects.count();
+  for (const PodDisruptionBudget& object : side.budgets) objects.add(object);
+  for (const PriorityClass& object : side.priority_classes) objects.add(object);
+  for (const RuntimeClass& object : side.runtime_classes) objects.add(object);
+  out.list(pods.assumed(), [&](const auto& assumed) {
+    out.number(assumed.first);
+    out.text(assumed.second);
+  });
+  out.list(reservations_in(cache, state.cluster), [&](const SavedSnapshot::Reservation& reservation) {
+    out.text(reservation.owner);
+    out.number(reservation.number);
+  });
+  out.list(side.replicas, [&](const auto& of_workload) {
+    const auto& [kind, name_space, name] = of_workload.first;
+    out.text(kind);
+    out.text(name_space);
+    out.text(name);
+    out.number(static_cast<std::uint64_t>(of_workload.second));
+  });
+  out.number(class_begin);
+  objects.write(out);
+  const std::string full = out.take();
+  const std::string data = compressed(full);
+  const Header header = header_of(data, full.size(), state.cluster.release());
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + data;
+}
+
+SavedSnapshot read_saved(std::string_view bytes, std::string_view release) {
+  const std::string full = checked_data(bytes, release);
+  BytesIn in(full);
+  SavedSnapshot saved;
+  saved.version = in.number();
+  in.list([&] { saved.node_names.push_back(in.text()); });
+  in.list([&] {
+    const std::uint64_t object = in.number();
+    saved.assumed.emplace_back(object, in.text());
+  });
+  in.list([&] {
+    std::string owner = in.text();
+    saved.reservations.push_back({std::move(owner), in.number()});
+  });
+  in.list([&] {
+    std::string kind = in.text();
+    std::string name_space = in.text();
+    std::string name = in.text();
+    saved.replicas[{std::move(kind), std::move(name_space), std::move(name)}] = static_cast<std::int64_t>(in.number());
+  });
+  saved.class_begin = in.number();
+  in.list([&] { saved.offsets.push_back(in.number()); });
+  saved.json = in.text();
+  const bool fits = in.is_at_end() && !saved.offsets.empty() && saved.offsets.back() == saved.json.size() &&
+                    std::ranges::is_sorted(saved.offsets) && saved.class_begin < saved.offsets.size();
+  if (!fits) BytesIn::throw_damaged();
+  return saved;
+}
+
+void Cluster::restore(const SavedSnapshot& saved, CallLog& log) {
+  for (const std::string& name : saved.node_names) nodes_.number_of(name);
+  const auto objects = [&](std::uint64_t begin, std::uint64_t end) {
+    berth_bulk bulk = BERTH_BULK_INIT;
+    bulk.data = saved.json.data();
+    bulk.offsets = saved.offsets.data() + begin;
+    bulk.count = static_cast<std::size_t>(end - begin);
+    return bulk;
+  };
+  const auto take_range = [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin < end) upsert(objects(begin, end), nullptr, log, nullptr);
+  };
+  // The pods of a node are in their order again, those that are assumed among them.
+  std::uint64_t next = 0;
+  for (const auto& [object, node_name] : saved.assumed) {
+    if (object < next || object >= saved.class_begin)
+      throw ApiError(BERTH_E_INPUT, "snapshot", "is damaged: an assumed pod is not among its objects");
+    take_range(next, object);
+    std::unique_ptr<ReadPod> pod = std::move(read_pods(objects(object, object + 1), 0, log).front());
+    assume(*pod, node_name);
+    release(std::move(pod));
+    next = object + 1;
+  }
+  take_range(next, saved.class_begin);
+  take_range(saved.class_begin, saved.offsets.size() - 1);
+  const std::unique_lock alone(mutex_);
+  for (const SavedSnapshot::Reservation& reservation : saved.reservations) {
+    const std::string uid = uid_of_reservation(reservation.owner, reservation.number);
+    if (PodPtr pod = backend_->cluster().cache().get_pod(uid))
+      reservations_[reservation.owner].emplace(reservation.number, std::move(pod));
+  }
+  auto side = std::make_shared<SideObjects>(*facts_.side);
+  side->replicas = saved.replicas;
+  facts_.side = std::move(side);
+  facts_.version = saved.version;
+}
+
+std::string read_file(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) throw_of_file(path, "cannot be opened");
+  std::string bytes;
+  std::size_t size = 0;
+  do {
+    constexpr std::size_t kAtOnce = std::size_t{1} << 20;
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kAtOnce);
+    size = std::fread(bytes.data() + before, 1, kAtOnce, file.get());
+    bytes.resize(before + size);
+  } while (size > 0);
+  if (std::ferror(file.get()) != 0) throw_of_file(path, "cannot be read");
+  return bytes;
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  const std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
+  File file(std::fopen(beside.c_str(), "wbx"));
+  if (file == nullptr) throw_of_file(path, "cannot be written (" + beside + ")");
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
+                          std::fflush(file.get()) == 0 && ::fsync(::fileno(file.get())) == 0;
+  file.reset();
+  if (is_written && std::rename(beside.c_str(), path.c_str()) == 0) return;
+  const int why = errno;
+  std::remove(beside.c_str());
+  errno = why;
+  throw_of_file(path, "cannot be written");
+}
+
+}  // namespace berth::capi
