@@ -125,6 +125,30 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 
+/// Preemptors that need half a node each, which is free nowhere.
+void measure_preemption(Table& table, LoadedEngine& workload, berth_cluster* cluster, const berth_snapshot* snapshot,
+                        int rounds) {
+  const std::string cpu = std::to_string(workload.any_node()->allocatable.milli_cpu / 2);
+  std::vector<berth_pod*> pods;
+  for (int i = 0; i < rounds; ++i) {
+    const std::string text = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"half-)" + std::to_string(i) +
+                             R"(","namespace":"default"},"spec":{"priority":1000000,"containers":[{"name":"c",)" +
+                             R"("resources":{"requests":{"cpu":")" + cpu + R"(m"}}}]}})";
+    CHECK(berth_pod_create(cluster, text.data(), text.size(), nullptr, &pods.emplace_back(), &error));
+  }
+  std::size_t candidates = 0;
+  table.calls("preemption of one pod, by a snapshot of the cluster's version", rounds, 0, [&](int i) {
+    berth_result* result = nullptr;
+    berth_column nodes{};
+    CHECK(berth_snapshot_preempt(snapshot, pods[static_cast<std::size_t>(i) % pods.size()], 0, &result, &error));
+    CHECK(berth_result_column(result, BERTH_COLUMN_NODE, &nodes, &error));
+    candidates = nodes.length;
+    berth_result_free(&result);
+  });
+  table.row("its candidates", static_cast<double>(candidates), "nodes", 0);
+  for (berth_pod*& pod : pods) berth_pod_free(&pod);
+}
+
 /// Three times each, of which the median counts. The limit is that of opening.
 void measure_saved(Table& table, const berth_snapshot* snapshot) {
   berth_engine* engine = nullptr;
@@ -170,6 +194,7 @@ void run(int rounds) {
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
   if (std::getenv("BERTH_BENCH_AUTOSCALERS") == nullptr) {
     measure_saved(table, snapshot);
+    measure_preemption(table, workload, cluster, snapshot, rounds);
     measure_checks(table, snapshot, pods, rounds);
     measure_forks(table, snapshot, pods, rounds);
     measure_counting(table, cluster);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "host/capi/node_table.h"
 #include "host/capi/object_intake.h"
 #include "host/objects/object_pools.h"
+#include "host/preemption/default_preemption.h"
 
 namespace berth::capi {
 
@@ -131,6 +133,11 @@ class Cluster {
   ForBlocks in_blocks();
   std::size_t threads() const { return static_cast<std::size_t>(arena_.max_concurrency()); }
 
+  /// Calls ask(engine, preemption) with the engine itself, which stays as it is meanwhile.
+  /// @return false, without a call: the version is another one now
+  using AskEngine = std::function<void(const Backend&, DefaultPreemption&)>;
+  bool ask_engine(std::uint64_t version, const AskEngine& ask);
+
   ClusterFacts facts() const;
   /// A fork of the engine, and what is known of that state.
   struct Opened {
@@ -168,6 +175,15 @@ class Cluster {
   std::unique_ptr<Backend> backend_;
   ClusterFacts facts_;
   ObjectKeys known_;  ///< objects that are there, apart from pods
+  /// Whom pods may evict, which is kept from question to question. With what it was made of.
+  struct Preempting {
+    Preempting(const Backend& engine, const ClusterCache& of, std::shared_ptr<const SideObjects> with)
+        : cache(&of), side(std::move(with)), preemption(engine, of, side->budgets) {}
+    const ClusterCache* cache;
+    std::shared_ptr<const SideObjects> side;
+    DefaultPreemption preemption;
+  };
+  std::unique_ptr<Preempting> preempting_;
 
   Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
   std::mutex reserving_;

@@ -17,25 +17,32 @@
 namespace berth::capi {
 namespace {
 
-/// A pod in a state, in an engine of its own: that of a fork which is thrown away.
-class OwnEngine {
- public:
-  OwnEngine(const State& state, const PodToPlace& pod)
-      : fork_(state.fork.fork()), engine_(fork_->as_engine()), pod_{.pod = pod.pod, .profile = pod.profile} {
-    engine_.prepare({&pod_, 1});
-  }
-  Evaluation evaluate() { return engine_.evaluate(pod_); }
-  PreemptionResult preempt(const SideObjects& side) {
-    DefaultPreemption preemption(engine_, engine_.cluster().cache(), side.budgets);
-    return preemption.evaluate({&pod_, 1}).front();
-  }
-  std::string_view node_name(NodeIndex node) const { return engine_.node_name(node); }
+/// A pod in an engine that is in the state that is asked about.
+struct AskedEngine {
+  const Backend& engine;
+  DefaultPreemption& preemption;
+  PodToPlace pod;  ///< prepared there
 
- private:
-  std::unique_ptr<Fork> fork_;
-  Backend& engine_;
-  PodToPlace pod_;
+  Evaluation evaluate() const { return engine.evaluate(pod); }
+  PreemptionResult preempt() const { return preemption.evaluate({&pod, 1}).front(); }
+  std::string_view node_name(NodeIndex node) const { return engine.node_name(node); }
 };
+
+/// Calls ask(AskedEngine): with the engine of the cluster where that is in the state, and otherwise with one that is
+/// opened for the call, which costs as much as loading the cluster.
+template <class Ask>
+void ask_engine(const State& state, const PodToPlace& pod, Ask ask) {
+  const auto ask_cluster = [&](const Backend& engine, DefaultPreemption& preemption) {
+    ask(AskedEngine{engine, preemption, pod});
+  };
+  if (state.is_of_cluster && state.cluster.ask_engine(state.facts.version, ask_cluster)) return;
+  const std::unique_ptr<Fork> fork = state.fork.fork();
+  Backend& engine = fork->as_engine();
+  PodToPlace prepared{.pod = pod.pod, .profile = pod.profile};
+  engine.prepare({&prepared, 1});
+  DefaultPreemption preemption(engine, engine.cluster().cache(), state.facts.side->budgets);
+  ask(AskedEngine{engine, preemption, prepared});
+}
 
 const Profile& profile_of(const State& state, const PodToPlace& pod) {
   return state.cluster.engine().config.profiles[static_cast<std::size_t>(pod.profile)];
@@ -59,7 +66,7 @@ std::string why_no_preemption(const Profile& profile, const Evaluation& evaluati
 }
 
 /// @param preemption  without candidates: the columns are empty
-void write_candidates(const PreemptionResult& preemption, const OwnEngine& engine, NodeTable& names, Result& result) {
+void write_candidates(const PreemptionResult& preemption, const AskedEngine& engine, NodeTable& names, Result& result) {
   std::map<std::uint32_t, std::size_t> by_number;
   for (std::size_t i = 0; i < preemption.candidates.size(); ++i)
     by_number.emplace(names.number_of(std::string(engine.node_name(preemption.candidates[i].node))), i);
@@ -81,6 +88,18 @@ void write_candidates(const PreemptionResult& preemption, const OwnEngine& engin
 
 }  // namespace
 
+bool Cluster::ask_engine(std::uint64_t version, const AskEngine& ask) {
+  const std::unique_lock alone(mutex_);
+  if (facts_.version != version) return false;
+  std::unique_ptr<Preempting> kept = std::move(preempting_);  // gone where something below throws
+  const ClusterCache& cache = backend_->cluster().cache();
+  if (kept == nullptr || kept->cache != &cache || kept->side != facts_.side)
+    kept = std::make_unique<Preempting>(*backend_, cache, facts_.side);
+  ask(*backend_, kept->preemption);
+  preempting_ = std::move(kept);
+  return true;
+}
+
 std::unique_ptr<Result> preempt(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
                                 std::uint32_t flags) {
   refuse_not_judged(pod);
@@ -88,14 +107,15 @@ std::unique_ptr<Result> preempt(const State& given, const std::shared_ptr<Cluste
   const State state = moved.state();
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
-  OwnEngine engine(state, to_place);
-  PreemptionResult preemption;
-  result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
-  if (result->message.empty()) {
-    preemption = engine.preempt(*state.facts.side);
-    result->message = preemption.error.empty() ? preemption.message : preemption.error;
-  }
-  write_candidates(preemption, engine, cluster->nodes(), *result);
+  ask_engine(state, to_place, [&](const AskedEngine& engine) {
+    PreemptionResult preemption;
+    result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
+    if (result->message.empty()) {
+      preemption = engine.preempt();
+      result->message = preemption.error.empty() ? preemption.message : preemption.error;
+    }
+    write_candidates(preemption, engine, cluster->nodes(), *result);
+  });
   return result;
 }
 
@@ -116,11 +136,12 @@ std::unique_ptr<Result> explain(const State& given, const std::shared_ptr<Cluste
     write_explain_record(explanation, [&](NodeIndex node) { return state.fork.node_name(node); }, writer);
     return result;
   }
-  OwnEngine engine(state, to_place);
-  explanation.evaluation = engine.evaluate();
-  if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
-    explanation.preemption = engine.preempt(*state.facts.side);
-  write_explain_record(explanation, [&](NodeIndex node) { return engine.node_name(node); }, writer);
+  ask_engine(state, to_place, [&](const AskedEngine& engine) {
+    explanation.evaluation = engine.evaluate();
+    if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
+      explanation.preemption = engine.preempt();
+    write_explain_record(explanation, [&](NodeIndex node) { return engine.node_name(node); }, writer);
+  });
   return result;
 }
 

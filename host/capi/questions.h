@@ -47,7 +47,7 @@ std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbe
 class MovedState {
  public:
   MovedState(const State& state, const ReadPod& pod, std::uint32_t flags);
-  State state() const { return {fork_ != nullptr ? *fork_ : given_.fork, given_.cluster, given_.facts}; }
+  State state() const { return fork_ != nullptr ? State{*fork_, given_.cluster, given_.facts, false} : given_; }
 
  private:
   State given_;

@@ -62,7 +62,8 @@ WhatIf::WhatIf(std::shared_ptr<WhatIf> parent, std::unique_ptr<Fork> fork)
       parent_changes_(parent_->changes_),
       fork_(std::move(fork)),
       facts_(parent_->facts_),
-      roster_at_opening_(facts_.roster) {}
+      roster_at_opening_(facts_.roster),
+      opened_on_cluster_(parent_->is_of_cluster()) {}
 
 WhatIf::Use::Use(WhatIf& what_if, berth_status when_committed) : what_if_(what_if) {
   if (what_if.busy_.test_and_set(std::memory_order_acquire))

@@ -34,7 +34,8 @@ using PodHandlePtr = std::shared_ptr<const PodHandle>;
 struct State {
   Fork& fork;
   Cluster& cluster;
-  const ClusterFacts& facts;  ///< with the roster of the state
+  const ClusterFacts& facts;   ///< with the roster of the state
+  bool is_of_cluster = false;  ///< nothing was done to it: it is that of the cluster at the version of the facts
 };
 
 /// A cluster at one version. Any thread: each reader has a fork of its own for a call.
@@ -50,7 +51,7 @@ class Snapshot {
   template <class Call>
   auto read(Call call) const {
     std::unique_ptr<Fork> reader = take_reader();
-    auto answer = call(State{*reader, *cluster_, facts_});
+    auto answer = call(State{*reader, *cluster_, facts_, true});
     give_back(std::move(reader));
     return answer;
   }
@@ -89,7 +90,7 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   // Call these with a Use.
   const std::shared_ptr<Cluster>& cluster() const { return snapshot_->cluster(); }
   const ClusterFacts& facts() const { return facts_; }
-  State state() { return {*fork_, *cluster(), facts_}; }
+  State state() { return {*fork_, *cluster(), facts_, is_of_cluster()}; }
   std::shared_ptr<WhatIf> fork();
   void revert();
   /// Does here what was done to `child`, a what-if on this one, which has not changed since; it is committed then.
@@ -126,6 +127,9 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   }
 
  private:
+  /// Nothing was done to it, nor to what it was opened on.
+  bool is_of_cluster() const { return changes_ == 0 && opened_on_cluster_; }
+
   std::shared_ptr<const Snapshot> snapshot_;  ///< at the root
   std::shared_ptr<WhatIf> parent_;            ///< null: the snapshot
   std::uint64_t parent_changes_ = 0;          ///< changes_ of the parent when this was opened
@@ -133,6 +137,7 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   std::unique_ptr<Fork> fork_;                ///< null: it was committed
   ClusterFacts facts_;
   std::shared_ptr<const Roster> roster_at_opening_;
+  bool opened_on_cluster_ = true;
   std::uint64_t changes_ = 0;
   std::vector<PodHandlePtr> used_pods_;  ///< that a commit brings to the parent: their handles must live until then
   std::atomic_flag busy_;

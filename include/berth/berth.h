@@ -440,7 +440,9 @@ BERTH_API berth_status berth_snapshot_check_bulk_until(const berth_snapshot* sna
 BERTH_API berth_status berth_snapshot_explain(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                               berth_result** result, berth_error* error);
 /** Whom the pod would evict, and where: upstream's dry run on every node where eviction can help, and its choice.
- * Evicts nobody. It opens an engine in the state of the snapshot, which costs as much as loading its cluster.
+ * Evicts nobody. While the snapshot is of the cluster's version, the engine of the cluster is asked, and calls that
+ * change the cluster wait meanwhile. Otherwise, and for a pod that is moved, the call opens an engine, which costs as
+ * much as loading the cluster.
  *
  * @param flags [in] BERTH_AS_MOVED
  * @param result [out] columns NODE, VIOLATIONS, BEST and VICTIM_BEGIN, one entry a candidate (VICTIM_BEGIN one more),
