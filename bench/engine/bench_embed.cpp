@@ -125,15 +125,13 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 
-/// Preemptors that need half a node each, which is free nowhere.
-void measure_preemption(Table& table, LoadedEngine& workload, berth_cluster* cluster, const berth_snapshot* snapshot,
-                        int rounds) {
-  const std::string cpu = std::to_string(workload.any_node()->allocatable.milli_cpu / 2);
+/// Preemptors that need a whole node of 64 cores each.
+void measure_preemption(Table& table, berth_cluster* cluster, const berth_snapshot* snapshot, int rounds) {
   std::vector<berth_pod*> pods;
   for (int i = 0; i < rounds; ++i) {
-    const std::string text = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"half-)" + std::to_string(i) +
+    const std::string text = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"whole-)" + std::to_string(i) +
                              R"(","namespace":"default"},"spec":{"priority":1000000,"containers":[{"name":"c",)" +
-                             R"("resources":{"requests":{"cpu":")" + cpu + R"(m"}}}]}})";
+                             R"("resources":{"requests":{"cpu":"64"}}}]}})";
     CHECK(berth_pod_create(cluster, text.data(), text.size(), nullptr, &pods.emplace_back(), &error));
   }
   std::size_t candidates = 0;
@@ -194,7 +192,7 @@ void run(int rounds) {
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
   if (std::getenv("BERTH_BENCH_AUTOSCALERS") == nullptr) {
     measure_saved(table, snapshot);
-    measure_preemption(table, workload, cluster, snapshot, rounds);
+    measure_preemption(table, cluster, snapshot, rounds);
     measure_checks(table, snapshot, pods, rounds);
     measure_forks(table, snapshot, pods, rounds);
     measure_counting(table, cluster);
