@@ -34,7 +34,7 @@ void append_json(std::string& out, const RuntimeClass& object) {
   w.field("handler", object.name);
   if (!object.overhead_pod_fixed.empty())
     w.object("overhead", [&] { w.resources("podFixed", object.overhead_pod_fixed); });
-  if (object.node_selector.size() > 0 || !object.tolerations.empty())
+  if (!object.node_selector.empty() || !object.tolerations.empty())
     w.object("scheduling", [&] {
       w.labels("nodeSelector", object.node_selector);
       write_tolerations(w, object.tolerations);
