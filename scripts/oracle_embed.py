@@ -26,15 +26,14 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from oracle_case import Case, ToolError, distinct, run, without_volumes, write_json
+import oracle_preemption
+from oracle_case import Case, ToolError, dice, distinct, read_json, run, without_volumes, write_json
+from oracle_embed_drains import draw_what_rules_read, drain_differences
+from oracle_embed_verbs import (JUDGED, alone_differences, as_moved_differences, check_differences, explain_differences,
+                                preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
+                                set_differences)
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
-from oracle_records import Difference, record_differences, step_problem, without_point
-
-# Numbers of berth.h.
-CODES = {0: None, 1: "Error", 2: "Unschedulable", 3: "UnschedulableAndUnresolvable", 6: "Pending"}
-JUDGED = 1
-PHASES = ("none", "PreFilter", "Filter", "node")
-
+from oracle_records import Difference
 
 class Verdict(NamedTuple):
     """The result of one case."""
@@ -42,70 +41,6 @@ class Verdict(NamedTuple):
     release: str
     differences: list
     answers: Counter  # by verb
-
-
-def parts(text):
-    """Reasons are a multiset; one may have a comma in it."""
-    return sorted(filter(None, text.split(", ")))
-
-
-def refusing_plugin(record):
-    """The PreFilter plugin that refuses every node, with its reasons; None where none does."""
-    for plugin in record.get("preFilter") or []:
-        if plugin["code"] not in ("Success", "Skip"):
-            return plugin
-    return None
-
-
-def expected_verdict(record, node):
-    """What berth.h should say of one node of upstream's record: (fits, code, phase, plugin, reasons)."""
-    if node["feasible"]:
-        return True, None, "none", "", []
-    if node.get("plugin") != "PreFilter":
-        return False, node["code"], "Filter", node["plugin"], parts(", ".join(node.get("reasons") or []))
-    refusing = refusing_plugin(record)
-    if refusing:
-        return False, node["code"], "PreFilter", refusing["plugin"], parts(", ".join(refusing.get("reasons") or []))
-    return False, node["code"], "PreFilter", None, parts(record["leftOut"])  # upstream blames plugins in the text alone
-
-
-def verdict_of(node):
-    return (node["fits"], CODES.get(node["code"], node["code"]), PHASES[node["phase"]], node["plugin"], parts(node["reasons"]))
-
-
-def failed_before_scores(record):
-    """Upstream's cycle ended with an error that first fit and checks have, too."""
-    return record.get("error", "").startswith(("prefilter: ", "filter: "))
-
-
-def different(expected, said):
-    """The plugin of a node that is left out is one of those that the text names."""
-    blamed = expected[3] if expected[3] is not None else said[3]
-    return expected[:3] + (blamed, expected[4]) != said or (expected[3] is None and (not blamed or blamed not in said[4][0]))
-
-
-def error_differences(record, check):
-    """Of a cycle that upstream ends with an error, which every node has in berth.h."""
-    text = without_point(record["error"])
-    for node in check["nodes"]:
-        if node["fits"] or CODES.get(node["code"]) != "Error" or node["reasons"] != text:
-            yield Difference(record["pod"], "check error", f"{node['node']}: error {text!r} vs {verdict_of(node)}", record["error"], node)
-
-
-def check_differences(record, check):
-    """Of upstream's record and what check_bulk has of the pod."""
-    if failed_before_scores(record):
-        yield from error_differences(record, check)
-        return
-    ours = {node["node"]: node for node in check["nodes"]}
-    if set(ours) != {node["node"] for node in record["nodes"]}:
-        yield Difference(record["pod"], "check nodes", "other nodes", sorted(n["node"] for n in record["nodes"]), sorted(ours))
-        return
-    for node in record["nodes"]:
-        expected = expected_verdict(record, node)
-        said = verdict_of(ours[node["node"]])
-        if different(expected, said):
-            yield Difference(record["pod"], "check", f"{node['node']}: {expected} vs {said}", node, ours[node["node"]])
 
 
 class States:
@@ -142,6 +77,7 @@ class States:
             for difference in self.record_differences(state, {record["pod"]: record for record in next(records)}):
                 yield difference._replace(text=f"{state['where']}: {difference.text}")
         for state, walk in walks:
+            walk["cluster"], walk["path"] = self.cluster, state["path"]
             for difference in WALKS[walk["verb"]](walk, next(records), self.answers):
                 yield difference._replace(text=f"{state['where']}: {walk['verb']}: {difference.text}")
 
@@ -158,97 +94,16 @@ class States:
                 self.answers["pods without nodes"] += 1
             else:
                 self.answers["check_bulk"] += len(check["nodes"])
+                self.answers["check_bulk, of a set"] += len(check["among"])
+                self.answers["check"] += len(check.get("alone", []))
                 yield from check_differences(record, check)
-        for record in state["explained"]:
-            self.answers["explain"] += 1
-            yield from record_differences(upstream[record["pod"]], record)
+                yield from set_differences(record, check)
+                yield from alone_differences(record, check)
 
 
-def schedule_differences(walk, records, answers):
-    """Of the first step that differs: what follows happens in another cluster."""
-    for record in records:
-        answers[walk["verb"]] += 1
-        problem = step_problem(record, record["score"])
-        if problem:
-            yield Difference(record["pod"], *problem, record.get("message"), record.get("said"))
-            return
-
-
-def replicas_differences(walk, records, answers):
-    answers["max_replicas"] += 1
-    yield from schedule_differences(dict(walk, verb="copies of max_replicas"), records, answers)
-    placed = [bool(record.get("chosen")) for record in records]
-    if placed != [True] * walk["count"] + [False]:
-        yield Difference(walk["shape"], "count", f"{walk['count']} copies, and {sum(placed)} are placed", sum(placed), walk["count"])
-
-
-def drain_differences(walk, records, answers):
-    """By first fit, from the node behind the drained one on, then from behind the latest one taken, round the end."""
-    if "failed" in walk:
-        yield Difference(walk["node"], "drain failed", walk["failed"], None, None)
-    for line in walk["follow"]:
-        if "unlike" in line:
-            yield Difference(walk["node"], "drain outcome", line["unlike"], None, None)
-    names, start = walk["candidates"], walk["start"]
-    for record in records:
-        answers["drain"] += 1
-        alone = record["alone"]
-        fitting = first_fitting(alone, names[start:] + names[:start])
-        target = record.get("chosen", "")
-        if fitting != target:
-            said = fitting or alone.get("error") or "no node"
-            yield Difference(record["pod"], "drain", f"{said} vs {target or 'no node'}", alone, walk)
-            return
-        if target:
-            start = names.index(target) + 1
-
-
-def first_fitting(record, names):
-    """The first of the nodes that upstream accepts; empty: none."""
-    feasible = {node["node"] for node in record["nodes"] if node["feasible"]} if not failed_before_scores(record) else set()
-    return next((name for name in names if name in feasible), "")
-
-
-def scale_up_differences(walk, records, answers):
-    """First fit among existing nodes and the new ones that are there, then one more, where the pod must fit or is left over."""
-    records = iter(records)
-    for step in walk["steps"]:
-        answers["scale_up"] += 1
-        names = walk["existing"] + [f"new-{number}" for number in range(step["added"])]
-        record = next(records)
-        fitting = first_fitting(record, names)
-        if not fitting and step["node"] not in names:
-            record = next(records)
-            fitting = first_fitting(record, [f"new-{step['added']}"])
-        if fitting != step["node"]:
-            text = f"{fitting or 'no node'} vs {step['node'] or 'no node'} ({step['added']} new before it)"
-            yield Difference(step["pod"], "scale_up", text, record, step)
-            return
-        if step["node"]:
-            next(records)
-        elif not failed_before_scores(record):
-            yield from refusal_differences(record, f"new-{step['added']}", step)
-
-
-def refusal_differences(record, name, step):
-    verdict = expected_verdict(record, next(node for node in record["nodes"] if node["node"] == name))
-    if verdict[4] != parts(step["refusal"]):
-        yield Difference(step["pod"], "scale_up refusal", f"{verdict} vs {step['refusal']}", record, step)
-
-
-def as_moved_differences(walk, records, answers):
-    check = walk["check"]
-    if check["judged"] != JUDGED:
-        yield Difference(check["pod"], "judged", f"not judged: {check['nodes'][:1]}", None, None)
-        return
-    for record in records:
-        answers["check_bulk, as moved"] += len(check["nodes"])
-        if record["nodes"]:
-            yield from check_differences(record, check)
-
-
-WALKS = {"schedule": schedule_differences, "max_replicas": replicas_differences, "drain": drain_differences,
-         "scale_up": scale_up_differences, "as_moved": as_moved_differences}
+WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
+         "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
+         "as_moved": as_moved_differences}
 
 
 class Work:
@@ -258,8 +113,17 @@ class Work:
         self.args = args
         self.tools = tools_of(args)
 
+    def draw(self, case, seed):
+        if dice(seed, "preemption", 2):
+            oracle_preemption.draw(case, self.tools, seed, volumes=False)
+        else:
+            case.draw(self.tools, seed, without_volumes(seed))
+        cluster = read_json(case.path(".json"))
+        draw_what_rules_read(cluster["items"], seed)
+        write_json(case.path(".json"), cluster)
+
     def compare(self, case, seed, release, answers):
-        case.draw(self.tools, seed, without_volumes(seed))
+        self.draw(case, seed)
         config = case.path(".config.json") if os.path.exists(case.path(".config.json")) else ""
         for backend in self.tools.backends:
             run([self.args.embedding_program, case.path(".json"), str(seed), backend, release, config, case.gates()],
