@@ -5,15 +5,21 @@
     scripts/oracle_embed.py --embedding-program PROGRAM --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM]
                             [--clusters N] [--seed S]
 
-Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, without volumes. The program
+Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, without volumes, or that of
+oracle_preemption.py; half of them have what rules of draining read on top of it. The program
 (tests/histories/write_embedding.cpp) loads it through berth.h, changes it, opens forks and forks of forks, changes those, commits
-or reverts one, and writes in each state the objects and what berth.h answers. Compared are, state by state:
+or reverts one, goes on in the cluster, and writes in each state the objects and what berth.h answers. Compared are, state by state:
 
-    check_bulk     fits, plugin, phase, code and reasons of every pending pod on every node, and of a running one as moved
+    check          fits, plugin, phase, code and reasons of every pending pod on every node, in a node set without cordoned nodes,
+                   of some pods by themselves, and of a running one as moved
     explain        the whole record of a few pods, scores and the order of nodes included
-    schedule       each placement must be one that upstream could make, with the same total, or the message the same
-    max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere
-    drain          each pod of a drained node goes to the first node that upstream accepts, or upstream refuses every node
+    preempt        candidates with their victims, budgets and upstream's choice, or the message, of pods that fit nowhere
+    schedule       each placement must be one that upstream could make, with the same total, or the message the same; by first fit
+                   and in an order it must be the first node that upstream accepts
+    max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere;
+                   on each node and value of a label as many as stand there then
+    drain          each pod of the drained nodes goes to the first node that upstream accepts, or to one that upstream could choose,
+                   or upstream refuses every node, with the same message; the rules against a model of their own
     scale_up       each pod of an estimate goes to the first node that upstream accepts, existing or new, or to one more new node, or
                    upstream refuses it on every node and on an empty new one, with the same reasons
 
@@ -34,6 +40,7 @@ from oracle_embed_verbs import (JUDGED, alone_differences, as_moved_differences,
                                 set_differences)
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
 from oracle_records import Difference
+
 
 class Verdict(NamedTuple):
     """The result of one case."""
@@ -68,18 +75,30 @@ class States:
                 yield [json.loads(line) for line in file]
 
     def differences(self):
-        asked = [[{"ask": check["uid"]} for check in state["checks"] if check["tried"]] for state in self.states]
-        walks = [(state, walk) for state in self.states for walk in state["walks"]]
-        histories = [([], state["path"] + lines) for state, lines in zip(self.states, asked)]
+        """Questions that change nothing share the history of their state."""
+        histories = []
+        for state in self.states:
+            asked = [{"ask": check["uid"]} for check in state["checks"] if check["tried"]]
+            asked += [line for walk in state["walks"] if walk["verb"] in QUESTIONS for line in walk["follow"]]
+            histories.append(([], state["path"] + asked))
+        walks = [(state, walk) for state in self.states for walk in state["walks"] if walk["verb"] not in QUESTIONS]
         histories += [(walk["pods"], state["path"] + walk["follow"]) for state, walk in walks]
         records = self.ask_upstream(histories)
         for state in self.states:
-            for difference in self.record_differences(state, {record["pod"]: record for record in next(records)}):
+            for difference in self.question_differences(state, next(records)):
                 yield difference._replace(text=f"{state['where']}: {difference.text}")
         for state, walk in walks:
             walk["cluster"], walk["path"] = self.cluster, state["path"]
             for difference in WALKS[walk["verb"]](walk, next(records), self.answers):
                 yield difference._replace(text=f"{state['where']}: {walk['verb']}: {difference.text}")
+
+    def question_differences(self, state, records):
+        tried = sum(check["tried"] for check in state["checks"])
+        yield from self.record_differences(state, {record["pod"]: record for record in records[:tried]})
+        rest = iter(records[tried:])
+        for walk in state["walks"]:
+            if walk["verb"] in QUESTIONS:
+                yield from WALKS[walk["verb"]](walk, [next(rest) for _ in walk["follow"]], self.answers)
 
     def record_differences(self, state, upstream):
         for check in state["checks"]:
@@ -101,6 +120,7 @@ class States:
                 yield from alone_differences(record, check)
 
 
+QUESTIONS = ("explain", "preempt")
 WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
          "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
          "as_moved": as_moved_differences}

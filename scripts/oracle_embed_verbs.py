@@ -132,8 +132,10 @@ def preempt_differences(walk, records, answers):
     ours = walk["answer"]
     for record in filter(None, records):
         answers["preempt"] += 1
-        best = [candidate["node"] for candidate in ours["candidates"] if candidate["best"]]
-        yield from oracle_preemption.differences_of(record, dict(ours, best=best))
+        candidates = sorted(ours["candidates"], key=lambda candidate: candidate["node"])
+        best = [candidate["node"] for candidate in candidates if candidate["best"]]
+        record["candidates"].sort(key=lambda candidate: candidate["node"])  # in the order of the snapshot
+        yield from oracle_preemption.differences_of(record, dict(ours, candidates=candidates, best=best))
 
 
 def first_fitting(record, names):

@@ -104,11 +104,12 @@ class Embedding {
   /// pod that no rule was asked about can use another one's port.
   static bool has_host_port(const Pod& pod) { return !wanted_host_ports(*pod.spec).empty(); }
   void assume_and_forget(Model& model) {
-    const std::vector<const NodeInfo*> nodes = model.history.live_cache().nodes();
+    std::vector<std::string> nodes;
+    for (const NodeInfo* info : model.history.live_cache().nodes()) nodes.push_back(info->name);
     if (nodes.empty()) return;
     for (const PodPtr& pod : questions_.pending_pods(model.history)) {
       if (!questions_.has_profile(*pod) || has_host_port(*pod) || !dice_.one_in(6)) continue;
-      const std::string node = dice_.pick(nodes)->name;
+      const std::string node = dice_.pick(nodes);
       json bound = json_of(*pod);
       bound["spec"]["nodeName"] = node;
       calls_.assume(calls_.pod(Questions::pending_json(model.history, *pod)).get(), node);
