@@ -162,7 +162,7 @@ class Cluster {
   mutable std::shared_mutex mutex_;  ///< of all below; shared by those who open forks
   std::unique_ptr<Backend> backend_;
   ClusterFacts facts_;
-  ObjectKeys known_;                 ///< objects that are there, apart from pods
+  ObjectKeys known_;                 ///< objects that were upserted, apart from pods
   std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
 
   Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
