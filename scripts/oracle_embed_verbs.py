@@ -228,14 +228,29 @@ def scale_up_differences(walk, records, answers):
         if not fitting and step["node"] not in names:
             record = next(records)
             fitting = first_fitting(record, [f"new-{step['added']}"])
+            if fitting and step["refusal"] and step["refusal"] == cap_reached(walk, step["added"] + 1):
+                answers["scale_up, caps"] += 1
+                continue
         if fitting != step["node"]:
             text = f"{fitting or 'no node'} vs {step['node'] or 'no node'} ({step['added']} new before it)"
             yield Difference(step["pod"], "scale_up", text, record, step)
             return
+        if step["node"] and step["node"] not in names and cap_reached(walk, step["added"] + 1):
+            yield Difference(step["pod"], "scale_up cap", f"{step['node']} is beyond a cap", None, step)
         if step["node"]:
             next(records)
         elif not failed_before_scores(record):
             yield from refusal_differences(record, f"new-{step['added']}", step)
+
+
+def cap_reached(walk, count):
+    """Which cap keeps so many new nodes from being there; None: none."""
+    if walk["nodes_max"] and count > walk["nodes_max"]:
+        return f"the cap of {walk['nodes_max']} nodes is reached"
+    for cap in walk["caps"]:
+        if cap["each"] > 0 and count * cap["each"] > cap["amount"]:
+            return f"the cap of {cap['amount']} {cap['resource']} is reached"
+    return None
 
 
 def refusal_differences(record, name, step):

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/capi/world.h"
@@ -84,6 +85,18 @@ struct Replicas {
   std::map<std::string, std::map<std::string, std::int64_t>> of_value;  ///< by label key
 };
 
+/// A kind of node that may be added.
+struct ShapeQuestion {
+  std::string name;  ///< of the node that is copied; empty: `node`
+  nlohmann::json node;
+  bool with_pods_of_node = false;
+  std::vector<std::string> startup_taints;  ///< keys
+  std::vector<nlohmann::json> pods;         ///< that come with each
+  std::uint32_t nodes_max = 0;
+  std::vector<std::pair<std::string, std::int64_t>> caps;  ///< resource and amount
+  std::int64_t price = 0;
+};
+
 /// Where a scale-up estimate of one shape puts a pod.
 struct Estimated {
   std::string node;  ///< an existing one; empty: none
@@ -131,9 +144,9 @@ class EmbeddingCalls {
   /// {"candidates": [{"node", "victims": [UID...], "violations", "best"}], "message"}
   nlohmann::json preempt(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
 
-  /// Of nodes like this one. @param flags  of berth_scale_up_options
-  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const nlohmann::json& node,
-                                  std::uint32_t flags);
+  /// @param existing  nodes that are tried first, with the flags of berth_scale_up_options
+  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const ShapeQuestion& shape,
+                                  const NodeChoice& existing);
 
   berth_error* error() { return &error_; }
 

@@ -28,13 +28,6 @@ std::string nomination_of(const ClusterHistory& history, const Pod& pod) {
   }
   return {};
 }
-std::string new_node_name(std::uint32_t number) { return fmt::format("new-{}", number); }
-json new_node(json shape, std::uint32_t number) {
-  shape["metadata"]["name"] = new_node_name(number);
-  shape["metadata"]["labels"]["kubernetes.io/hostname"] = new_node_name(number);
-  return shape;
-}
-
 json names_of(const std::vector<std::string>& names) { return json(names); }
 
 }  // namespace
@@ -284,49 +277,6 @@ void Questions::check_as_moved(berth_fork* fork, const ClusterHistory& history, 
        {"check", checks.front()},
        {"pods", json::array({renamed(json_of(*pending_copy_of(*pod)), "moved")})},
        {"follow", json::array({apply_line(removal_line("Pod", "", "", pod->uid())), json{{"ask", "uid-moved"}}})}});
-}
-
-/// A new node is added before the first pod that goes there, and for a look at it by each pod that is left over.
-void Questions::scale_up(berth_fork* fork, const ClusterHistory& history, json& walks) {
-  std::vector<PodPtr> pods;
-  for (const PodPtr& pod : asked_pods(history))
-    if (!dice_.one_in(3)) pods.push_back(pod);
-  const std::vector<const NodeInfo*> nodes = history.live_cache().nodes();
-  if (pods.empty() || nodes.empty()) return;
-  std::vector<OwnedPod> handles;
-  for (const PodPtr& pod : pods) handles.push_back(calls_.pod(pending_json(history, *pod)));
-  const json shape = json_of(*dice_.pick(nodes)->node);
-  const bool existing_first = dice_.one_in(2);
-  const std::vector<Estimated> estimated =
-      calls_.scale_up(fork, handles, shape, existing_first ? BERTH_EXISTING_FIRST : 0);
-  json follow = json::array();
-  json steps = json::array();
-  std::uint32_t added = 0;
-  for (std::size_t i = 0; i < pods.size(); ++i) {
-    const Estimated& answer = estimated[i];
-    const json ask = {{"ask", pods[i]->uid()}};
-    json step = {{"pod", pods[i]->full_name()}, {"added", added}, {"node", answer.node}, {"refusal", answer.refusal}};
-    if (answer.new_node != BERTH_NO_NODE) step["node"] = new_node_name(answer.new_node);
-    steps.push_back(step);
-    follow.push_back(ask);
-    if (!answer.node.empty() || answer.new_node < added) {
-      follow.push_back(Placement{step["node"], 0, ""}.line(pods[i]->uid()));
-      continue;
-    }
-    follow.push_back(apply_line({{"upsert", new_node(shape, added)}}));
-    follow.push_back(ask);
-    if (answer.new_node == BERTH_NO_NODE) {
-      follow.push_back(apply_line(removal_line("Node", "", new_node_name(added))));
-    } else {
-      follow.push_back(Placement{new_node_name(added), 0, ""}.line(pods[i]->uid()));
-      ++added;
-    }
-  }
-  walks.push_back({{"verb", "scale_up"},
-                   {"steps", std::move(steps)},
-                   {"existing", existing_first ? json(calls_.node_names(fork)) : json::array()},
-                   {"pods", json::array()},
-                   {"follow", std::move(follow)}});
 }
 
 }  // namespace berth::test

@@ -49,6 +49,7 @@ class Questions {
   void scale_up(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void drain(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
 
+  ShapeQuestion any_shape(const ClusterHistory& history);
   NodeChoice any_nodes(const std::vector<std::string>& names);
   ScheduleChoice any_choice(const std::vector<std::string>& names);
   /// Those of `names` that the choice leaves.
