@@ -5,15 +5,21 @@
     scripts/oracle_embed.py --embedding-program PROGRAM --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM]
                             [--clusters N] [--seed S]
 
-Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, without volumes. The program
+Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, without volumes, or that of
+oracle_preemption.py; half of them have what rules of draining read on top of it. The program
 (tests/histories/write_embedding.cpp) loads it through berth.h, changes it, opens forks and forks of forks, changes those, commits
-or reverts one, and writes in each state the objects and what berth.h answers. Compared are, state by state:
+or reverts one, goes on in the cluster, and writes in each state the objects and what berth.h answers. Compared are, state by state:
 
-    check_bulk     fits, plugin, phase, code and reasons of every pending pod on every node, and of a running one as moved
+    check          fits, plugin, phase, code and reasons of every pending pod on every node, in a node set without cordoned nodes,
+                   of some pods by themselves, and of a running one as moved
     explain        the whole record of a few pods, scores and the order of nodes included
-    schedule       each placement must be one that upstream could make, with the same total, or the message the same
-    max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere
-    drain          each pod of a drained node goes to the first node that upstream accepts, or upstream refuses every node
+    preempt        candidates with their victims, budgets and upstream's choice, or the message, of pods that fit nowhere
+    schedule       each placement must be one that upstream could make, with the same total, or the message the same; by first fit
+                   and in an order it must be the first node that upstream accepts
+    max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere;
+                   on each node and value of a label as many as stand there then
+    drain          each pod of the drained nodes goes to the first node that upstream accepts, or to one that upstream could choose,
+                   or upstream refuses every node, with the same message; the rules against a model of their own
     scale_up       each pod of an estimate goes to the first node that upstream accepts, existing or new, or to one more new node, or
                    upstream refuses it on every node and on an empty new one, with the same reasons
 
@@ -26,14 +32,14 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from oracle_case import Case, ToolError, distinct, run, without_volumes, write_json
+import oracle_preemption
+from oracle_case import Case, ToolError, dice, distinct, read_json, run, without_volumes, write_json
+from oracle_embed_drains import draw_what_rules_read, drain_differences
+from oracle_embed_verbs import (JUDGED, alone_differences, as_moved_differences, check_differences, explain_differences,
+                                preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
+                                set_differences)
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
-from oracle_records import Difference, record_differences, step_problem, without_point
-
-# Numbers of berth.h.
-CODES = {0: None, 1: "Error", 2: "Unschedulable", 3: "UnschedulableAndUnresolvable", 6: "Pending"}
-JUDGED = 1
-PHASES = ("none", "PreFilter", "Filter", "node")
+from oracle_records import Difference
 
 
 class Verdict(NamedTuple):
@@ -42,70 +48,6 @@ class Verdict(NamedTuple):
     release: str
     differences: list
     answers: Counter  # by verb
-
-
-def parts(text):
-    """Reasons are a multiset; one may have a comma in it."""
-    return sorted(filter(None, text.split(", ")))
-
-
-def refusing_plugin(record):
-    """The PreFilter plugin that refuses every node, with its reasons; None where none does."""
-    for plugin in record.get("preFilter") or []:
-        if plugin["code"] not in ("Success", "Skip"):
-            return plugin
-    return None
-
-
-def expected_verdict(record, node):
-    """What berth.h should say of one node of upstream's record: (fits, code, phase, plugin, reasons)."""
-    if node["feasible"]:
-        return True, None, "none", "", []
-    if node.get("plugin") != "PreFilter":
-        return False, node["code"], "Filter", node["plugin"], parts(", ".join(node.get("reasons") or []))
-    refusing = refusing_plugin(record)
-    if refusing:
-        return False, node["code"], "PreFilter", refusing["plugin"], parts(", ".join(refusing.get("reasons") or []))
-    return False, node["code"], "PreFilter", None, parts(record["leftOut"])  # upstream blames plugins in the text alone
-
-
-def verdict_of(node):
-    return (node["fits"], CODES.get(node["code"], node["code"]), PHASES[node["phase"]], node["plugin"], parts(node["reasons"]))
-
-
-def failed_before_scores(record):
-    """Upstream's cycle ended with an error that first fit and checks have, too."""
-    return record.get("error", "").startswith(("prefilter: ", "filter: "))
-
-
-def different(expected, said):
-    """The plugin of a node that is left out is one of those that the text names."""
-    blamed = expected[3] if expected[3] is not None else said[3]
-    return expected[:3] + (blamed, expected[4]) != said or (expected[3] is None and (not blamed or blamed not in said[4][0]))
-
-
-def error_differences(record, check):
-    """Of a cycle that upstream ends with an error, which every node has in berth.h."""
-    text = without_point(record["error"])
-    for node in check["nodes"]:
-        if node["fits"] or CODES.get(node["code"]) != "Error" or node["reasons"] != text:
-            yield Difference(record["pod"], "check error", f"{node['node']}: error {text!r} vs {verdict_of(node)}", record["error"], node)
-
-
-def check_differences(record, check):
-    """Of upstream's record and what check_bulk has of the pod."""
-    if failed_before_scores(record):
-        yield from error_differences(record, check)
-        return
-    ours = {node["node"]: node for node in check["nodes"]}
-    if set(ours) != {node["node"] for node in record["nodes"]}:
-        yield Difference(record["pod"], "check nodes", "other nodes", sorted(n["node"] for n in record["nodes"]), sorted(ours))
-        return
-    for node in record["nodes"]:
-        expected = expected_verdict(record, node)
-        said = verdict_of(ours[node["node"]])
-        if different(expected, said):
-            yield Difference(record["pod"], "check", f"{node['node']}: {expected} vs {said}", node, ours[node["node"]])
 
 
 class States:
@@ -133,17 +75,30 @@ class States:
                 yield [json.loads(line) for line in file]
 
     def differences(self):
-        asked = [[{"ask": check["uid"]} for check in state["checks"] if check["tried"]] for state in self.states]
-        walks = [(state, walk) for state in self.states for walk in state["walks"]]
-        histories = [([], state["path"] + lines) for state, lines in zip(self.states, asked)]
+        """Questions that change nothing share the history of their state."""
+        histories = []
+        for state in self.states:
+            asked = [{"ask": check["uid"]} for check in state["checks"] if check["tried"]]
+            asked += [line for walk in state["walks"] if walk["verb"] in QUESTIONS for line in walk["follow"]]
+            histories.append(([], state["path"] + asked))
+        walks = [(state, walk) for state in self.states for walk in state["walks"] if walk["verb"] not in QUESTIONS]
         histories += [(walk["pods"], state["path"] + walk["follow"]) for state, walk in walks]
         records = self.ask_upstream(histories)
         for state in self.states:
-            for difference in self.record_differences(state, {record["pod"]: record for record in next(records)}):
+            for difference in self.question_differences(state, next(records)):
                 yield difference._replace(text=f"{state['where']}: {difference.text}")
         for state, walk in walks:
+            walk["cluster"], walk["path"] = self.cluster, state["path"]
             for difference in WALKS[walk["verb"]](walk, next(records), self.answers):
                 yield difference._replace(text=f"{state['where']}: {walk['verb']}: {difference.text}")
+
+    def question_differences(self, state, records):
+        tried = sum(check["tried"] for check in state["checks"])
+        yield from self.record_differences(state, {record["pod"]: record for record in records[:tried]})
+        rest = iter(records[tried:])
+        for walk in state["walks"]:
+            if walk["verb"] in QUESTIONS:
+                yield from WALKS[walk["verb"]](walk, [next(rest) for _ in walk["follow"]], self.answers)
 
     def record_differences(self, state, upstream):
         for check in state["checks"]:
@@ -158,97 +113,17 @@ class States:
                 self.answers["pods without nodes"] += 1
             else:
                 self.answers["check_bulk"] += len(check["nodes"])
+                self.answers["check_bulk, of a set"] += len(check["among"])
+                self.answers["check"] += len(check.get("alone", []))
                 yield from check_differences(record, check)
-        for record in state["explained"]:
-            self.answers["explain"] += 1
-            yield from record_differences(upstream[record["pod"]], record)
+                yield from set_differences(record, check)
+                yield from alone_differences(record, check)
 
 
-def schedule_differences(walk, records, answers):
-    """Of the first step that differs: what follows happens in another cluster."""
-    for record in records:
-        answers[walk["verb"]] += 1
-        problem = step_problem(record, record["score"])
-        if problem:
-            yield Difference(record["pod"], *problem, record.get("message"), record.get("said"))
-            return
-
-
-def replicas_differences(walk, records, answers):
-    answers["max_replicas"] += 1
-    yield from schedule_differences(dict(walk, verb="copies of max_replicas"), records, answers)
-    placed = [bool(record.get("chosen")) for record in records]
-    if placed != [True] * walk["count"] + [False]:
-        yield Difference(walk["shape"], "count", f"{walk['count']} copies, and {sum(placed)} are placed", sum(placed), walk["count"])
-
-
-def drain_differences(walk, records, answers):
-    """By first fit, from the node behind the drained one on, then from behind the latest one taken, round the end."""
-    if "failed" in walk:
-        yield Difference(walk["node"], "drain failed", walk["failed"], None, None)
-    for line in walk["follow"]:
-        if "unlike" in line:
-            yield Difference(walk["node"], "drain outcome", line["unlike"], None, None)
-    names, start = walk["candidates"], walk["start"]
-    for record in records:
-        answers["drain"] += 1
-        alone = record["alone"]
-        fitting = first_fitting(alone, names[start:] + names[:start])
-        target = record.get("chosen", "")
-        if fitting != target:
-            said = fitting or alone.get("error") or "no node"
-            yield Difference(record["pod"], "drain", f"{said} vs {target or 'no node'}", alone, walk)
-            return
-        if target:
-            start = names.index(target) + 1
-
-
-def first_fitting(record, names):
-    """The first of the nodes that upstream accepts; empty: none."""
-    feasible = {node["node"] for node in record["nodes"] if node["feasible"]} if not failed_before_scores(record) else set()
-    return next((name for name in names if name in feasible), "")
-
-
-def scale_up_differences(walk, records, answers):
-    """First fit among existing nodes and the new ones that are there, then one more, where the pod must fit or is left over."""
-    records = iter(records)
-    for step in walk["steps"]:
-        answers["scale_up"] += 1
-        names = walk["existing"] + [f"new-{number}" for number in range(step["added"])]
-        record = next(records)
-        fitting = first_fitting(record, names)
-        if not fitting and step["node"] not in names:
-            record = next(records)
-            fitting = first_fitting(record, [f"new-{step['added']}"])
-        if fitting != step["node"]:
-            text = f"{fitting or 'no node'} vs {step['node'] or 'no node'} ({step['added']} new before it)"
-            yield Difference(step["pod"], "scale_up", text, record, step)
-            return
-        if step["node"]:
-            next(records)
-        elif not failed_before_scores(record):
-            yield from refusal_differences(record, f"new-{step['added']}", step)
-
-
-def refusal_differences(record, name, step):
-    verdict = expected_verdict(record, next(node for node in record["nodes"] if node["node"] == name))
-    if verdict[4] != parts(step["refusal"]):
-        yield Difference(step["pod"], "scale_up refusal", f"{verdict} vs {step['refusal']}", record, step)
-
-
-def as_moved_differences(walk, records, answers):
-    check = walk["check"]
-    if check["judged"] != JUDGED:
-        yield Difference(check["pod"], "judged", f"not judged: {check['nodes'][:1]}", None, None)
-        return
-    for record in records:
-        answers["check_bulk, as moved"] += len(check["nodes"])
-        if record["nodes"]:
-            yield from check_differences(record, check)
-
-
-WALKS = {"schedule": schedule_differences, "max_replicas": replicas_differences, "drain": drain_differences,
-         "scale_up": scale_up_differences, "as_moved": as_moved_differences}
+QUESTIONS = ("explain", "preempt")
+WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
+         "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
+         "as_moved": as_moved_differences}
 
 
 class Work:
@@ -258,8 +133,17 @@ class Work:
         self.args = args
         self.tools = tools_of(args)
 
+    def draw(self, case, seed):
+        if dice(seed, "preemption", 2):
+            oracle_preemption.draw(case, self.tools, seed, volumes=False)
+        else:
+            case.draw(self.tools, seed, without_volumes(seed))
+        cluster = read_json(case.path(".json"))
+        draw_what_rules_read(cluster["items"], seed)
+        write_json(case.path(".json"), cluster)
+
     def compare(self, case, seed, release, answers):
-        case.draw(self.tools, seed, without_volumes(seed))
+        self.draw(case, seed)
         config = case.path(".config.json") if os.path.exists(case.path(".config.json")) else ""
         for backend in self.tools.backends:
             run([self.args.embedding_program, case.path(".json"), str(seed), backend, release, config, case.gates()],

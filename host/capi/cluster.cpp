@@ -368,8 +368,8 @@ void Cluster::replace(const std::string& kind, std::string_view text, CallLog& l
         if (!listed.contains(pod->uid()) && !cache.is_assumed(pod->uid()))
           removals.emplace_back(PodRemoval{pod->uid()});
     }
-    for (const ObjectKey& key : known_)
-      if (key.kind == kind && !named.contains(key)) gone.insert(key);
+    for (const ObjectKey& key : keys_of_kind(kind, known_, *facts_.roster, nodes_))
+      if (!named.contains(key)) gone.insert(key);
   }
   for (const ObjectKey& key : gone)
     if (std::optional<ClusterChange> removal = removal_of(key)) removals.push_back(std::move(*removal));
@@ -379,7 +379,8 @@ void Cluster::replace(const std::string& kind, std::string_view text, CallLog& l
 void Cluster::remove(const ObjectKey& key) {
   {
     const std::shared_lock shared(mutex_);
-    if (!known_.contains(key)) throw ApiError(BERTH_E_NOT_FOUND, to_string(key), "is not there");
+    if (!is_among(key, known_, *facts_.roster, nodes_))
+      throw ApiError(BERTH_E_NOT_FOUND, to_string(key), "is not there");
   }
   std::vector<ClusterChange> removals;
   if (std::optional<ClusterChange> removal = removal_of(key)) removals.push_back(std::move(*removal));

@@ -174,7 +174,7 @@ class Cluster {
   mutable std::shared_mutex mutex_;  ///< of all below; shared by those who open forks
   std::unique_ptr<Backend> backend_;
   ClusterFacts facts_;
-  ObjectKeys known_;  ///< objects that are there, apart from pods
+  ObjectKeys known_;  ///< objects that were upserted, apart from pods
   /// Whom pods may evict, which is kept from question to question. With what it was made of.
   struct Preempting {
     Preempting(const Backend& engine, const ClusterCache& of, std::shared_ptr<const SideObjects> with)

@@ -244,23 +244,11 @@ std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
   node.messages[i] = why_nowhere(to_place, node);
   return BERTH_NO_NODE;
 }
-/// As the event of a pod that finds no node says it.
 std::string Moving::why_nowhere(const PodToPlace& pod, const Drained& node) {
   std::vector<NodeIndex> nodes;
   for (const std::uint32_t number : candidates_.numbers)
     if (number != node.number) nodes.push_back(index_of(number));
-  if (nodes.empty()) return std::string(kNoNodesText);
-  const PodStatuses statuses = place_.fork().statuses_on(pod, nodes);
-  Diagnosis diagnosis;
-  diagnosis.node_count = static_cast<std::int64_t>(nodes.size());
-  bool is_of_pre_filter = true;
-  for (const NodeStatus& status : statuses.nodes) {
-    for (const std::string& reason : status.status.reasons) ++diagnosis.reason_counts[reason];
-    is_of_pre_filter = is_of_pre_filter && status.is_of_pre_filter;
-  }
-  if (is_of_pre_filter && diagnosis.reason_counts.size() == 1)
-    diagnosis.pre_filter_message = diagnosis.reason_counts.begin()->first;
-  return fit_error_text(diagnosis);
+  return berth::capi::why_nowhere(place_.fork(), pod, nodes);
 }
 
 Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/framework/status.h"
+
 namespace berth::capi {
 namespace {
 
@@ -15,6 +17,21 @@ constexpr std::array<std::string_view, 4> kReadNodes = {"NodeUnschedulable", "No
 constexpr std::array<std::string_view, 2> kReadLoads = {"NodePorts", "NodeResourcesFit"};
 
 }  // namespace
+
+std::string why_nowhere(Fork& fork, const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  if (nodes.empty()) return std::string(kNoNodesText);
+  const PodStatuses statuses = fork.statuses_on(pod, nodes);
+  Diagnosis diagnosis;
+  diagnosis.node_count = static_cast<std::int64_t>(nodes.size());
+  bool is_of_pre_filter = true;
+  for (const NodeStatus& status : statuses.nodes) {
+    for (const std::string& reason : status.status.reasons) ++diagnosis.reason_counts[reason];
+    is_of_pre_filter = is_of_pre_filter && status.is_of_pre_filter;
+  }
+  if (is_of_pre_filter && diagnosis.reason_counts.size() == 1)
+    diagnosis.pre_filter_message = diagnosis.reason_counts.begin()->first;
+  return fit_error_text(diagnosis);
+}
 
 bool is_for_good(const NodeVerdict& verdict, bool may_get_room) {
   if (verdict.accepts() || verdict.code == StatusCode::kError) return false;

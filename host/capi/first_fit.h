@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +55,9 @@ class FirstFit {
   std::unordered_map<std::uint64_t, Open> open_;  ///< by kind
   std::vector<NodeIndex> asked_;
 };
+
+/// Why none of the nodes accepts a pod that all of them refuse, as kube-scheduler's event says it.
+std::string why_nowhere(Fork& fork, const PodToPlace& pod, std::span<const NodeIndex> nodes);
 
 /// The verdict is a refusal of a rule that reads the node's object and load alone: no pod that comes can change it.
 /// @param may_get_room  a nomination may end, which changes loads

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kWorkloads = {
     "Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job"};
+constexpr std::string_view kNode = "Node";
 constexpr std::string_view kPriorityClass = "PriorityClass";
 constexpr std::string_view kRuntimeClass = "RuntimeClass";
 constexpr std::string_view kBudget = "PodDisruptionBudget";
@@ -69,7 +70,7 @@ ObjectKeys keys_of(const DecodedObjects& decoded) {
         keys.insert({std::string(kind), "", object.name});
     }
   };
-  for (const auto& [node, place] : decoded.nodes) keys.insert({"Node", "", node->name});
+  for (const auto& [node, place] : decoded.nodes) keys.insert({std::string(kNode), "", node->name});
   add("Namespace", decoded.namespaces);
   add("Service", decoded.services);
   for (const DecodedWorkload& made : decoded.workloads)
@@ -87,8 +88,26 @@ ObjectKeys keys_of(const DecodedObjects& decoded) {
   return keys;
 }
 
+ObjectKeys keys_of_kind(const std::string& kind, const ObjectKeys& known, const Roster& roster,
+                        const NodeTable& nodes) {
+  ObjectKeys keys;
+  if (kind == kNode) {
+    for (const Roster::Entry& node : roster.entries()) keys.insert({kind, "", *nodes.name_of(node.number)});
+    return keys;
+  }
+  for (const ObjectKey& key : known)
+    if (key.kind == kind) keys.insert(key);
+  return keys;
+}
+
+bool is_among(const ObjectKey& key, const ObjectKeys& known, const Roster& roster, const NodeTable& nodes) {
+  if (key.kind != kNode) return known.contains(key);
+  const std::optional<std::uint32_t> number = nodes.find(key.name);
+  return number && roster.find(*number) != nullptr;
+}
+
 std::optional<ClusterChange> removal_of(const ObjectKey& key) {
-  if (key.kind == "Node") return NodeRemoval{key.name};
+  if (key.kind == kNode) return NodeRemoval{key.name};
   if (key.kind == "Namespace") return NamespaceRemoval{key.name};
   if (key.kind == "Service") return ServiceRemoval{key.namespace_, key.name};
   if (is_workload(key.kind)) return WorkloadRemoval{key.kind, key.namespace_, key.name};

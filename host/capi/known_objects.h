@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/capi/node_table.h"
 #include "host/capi/object_intake.h"
 #include "host/cluster/cluster_change.h"
 #include "host/objects/decode.h"
@@ -32,6 +33,10 @@ bool has_namespace(std::string_view kind);
 
 /// The objects that are not pods.
 ObjectKeys keys_of(const DecodedObjects& decoded);
+/// Those of a kind that are there. @param known  of objects that were upserted; nodes come and go with commits, too, so
+/// that the roster is asked about them
+ObjectKeys keys_of_kind(const std::string& kind, const ObjectKeys& known, const Roster& roster, const NodeTable& nodes);
+bool is_among(const ObjectKey& key, const ObjectKeys& known, const Roster& roster, const NodeTable& nodes);
 /// What removes the object from an engine. nullopt: engines do not know its kind
 std::optional<ClusterChange> removal_of(const ObjectKey& key);
 /// Without the objects that have one of the keys. @return `before` where there are none

@@ -182,8 +182,18 @@ class Scheduling {
         if (verdicts.nodes[i].accepts()) return positions[i];
       chunk = std::min(2 * chunk, kAskedMax);
     }
-    error = "no node of those asked accepts the pod";
+    error = why_nowhere(pod);
     return std::nullopt;
+  }
+  std::string why_nowhere(const PodToPlace& pod) {
+    std::vector<NodeIndex> nodes;
+    std::set<std::int32_t> seen;  // an order may name a node twice
+    for (std::size_t position = 0; position < asked_.size(); ++position) {
+      const AskedNode& node = asked(position);
+      if (node.index != kNoNode && !node.is_skipped && seen.insert(node.index.value).second)
+        nodes.push_back(node.index);
+    }
+    return capi::why_nowhere(fork_.state().fork, pod, nodes);
   }
 
   WhatIf& fork_;

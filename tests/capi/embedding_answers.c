@@ -106,6 +106,7 @@ void choices_of_a_node(const char* backend) {
   options.choice = BERTH_CHOICE_ORDER;
   EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &options, &result, &error));
   EXPECT(((const uint8_t*)column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 1))[0] == 0); /* no node was named */
+  EXPECT(strcmp(text_at(result, BERTH_COLUMN_MESSAGE, 0, 1), "no nodes available to schedule pods") == 0);
   berth_result_free(&result);
   options.order = order;
   options.order_count = 3;
@@ -116,6 +117,8 @@ void choices_of_a_node(const char* backend) {
   EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 3, &options, &result, &error));
   nodes = column(result, BERTH_COLUMN_NODE, BERTH_TYPE_U32, 2); /* the third one was not tried */
   EXPECT(nodes[0] == c && nodes[1] == BERTH_NO_NODE);
+  EXPECT(strcmp(text_at(result, BERTH_COLUMN_MESSAGE, 1, 2),
+                "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.") == 0);
   berth_result_free(&result);
 
   options = (berth_schedule_options)BERTH_SCHEDULE_OPTIONS_INIT;

@@ -45,6 +45,29 @@ void bulk_input_is_all_or_nothing_or_partial(const char* backend) {
   berth_cluster_free(&cluster);
 }
 
+/* Of a cluster with the node d alone: nodes that come and go with a commit are known as those of an upsert. */
+static void committed_nodes_are_deleted_and_replaced(berth_cluster* cluster) {
+  const char* const nodes[2] = {"{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"e\"}}",
+                                "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"f\"}}"};
+  berth_snapshot* snapshot = snapshot_of(cluster);
+  berth_fork* fork = fork_of(snapshot);
+  size_t count = 0;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_STATUS(BERTH_OK, berth_fork_add_node(fork, nodes[i], strlen(nodes[i]), NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_remove_node(fork, node_of(cluster, "d"), &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_commit(fork, NULL, &error));
+  EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_delete(cluster, "Node", NULL, "d", NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_delete(cluster, "Node", NULL, "e", NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_replace(cluster, "Node", kNodeD, strlen(kNodeD), &error));
+  EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_delete(cluster, "Node", NULL, "f", NULL, &error));
+  berth_fork_free(&fork);
+  berth_snapshot_free(&snapshot);
+  snapshot = snapshot_of(cluster);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_nodes(snapshot, NULL, 0, &count, &error));
+  EXPECT(count == 1);
+  berth_snapshot_free(&snapshot);
+}
+
 void objects_are_replaced_and_deleted(const char* backend) {
   berth_cluster* cluster = cluster_of(backend);
   const char* const service =
@@ -71,6 +94,7 @@ void objects_are_replaced_and_deleted(const char* backend) {
   snapshot = snapshot_of(cluster);
   EXPECT_STATUS(BERTH_OK, berth_snapshot_nodes(snapshot, NULL, 0, &count, &error));
   EXPECT(count == 1);
+  committed_nodes_are_deleted_and_replaced(cluster);
   EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_find_node(cluster, "nobody", &(uint32_t){0}, &error));
   EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_node_name(cluster, 99, &(berth_str){0}, &error));
   EXPECT_STATUS(BERTH_OK, berth_cluster_node_name(cluster, node_of(cluster, "a"), &(berth_str){0}, &error));

@@ -91,6 +91,12 @@ void EmbeddingCalls::remove_pod(const std::string& uid) {
   if (status != BERTH_E_NOT_FOUND) must(status, &error_);
 }
 
+void EmbeddingCalls::assume(const berth_pod* pod, const std::string& node) {
+  must(berth_cluster_assume(cluster_.get(), pod, node_number(node), &error_), &error_);
+}
+
+void EmbeddingCalls::forget(const berth_pod* pod) { must(berth_cluster_forget(cluster_.get(), pod, &error_), &error_); }
+
 OwnedPod EmbeddingCalls::pod(const json& object) {
   const std::string text = object.dump();
   berth_pod* made = nullptr;
@@ -155,35 +161,86 @@ void EmbeddingCalls::remove_pod(berth_fork* fork, const std::string& uid) {
   if (status != BERTH_E_NOT_FOUND) must(status, &error_);
 }
 
+OwnedNodeSet EmbeddingCalls::node_set(const NodeChoice& nodes) {
+  if (!nodes.among) return nullptr;
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : *nodes.among) numbers.push_back(node_number(name));
+  berth_node_set* made = nullptr;
+  must(berth_node_set_create(cluster_.get(), numbers.data(), numbers.size(), &made, &error_), &error_);
+  return OwnedNodeSet(made);
+}
+
+namespace {
+
+/// The verdicts of a result of checks.
+class Verdicts {
+ public:
+  explicit Verdicts(const berth_result& result)
+      : nodes(column<std::uint32_t>(result, BERTH_COLUMN_NODE)),
+        judged(column<std::uint8_t>(result, BERTH_COLUMN_JUDGED)),
+        fits(column<std::uint8_t>(result, BERTH_COLUMN_FITS)),
+        codes_(column<std::uint8_t>(result, BERTH_COLUMN_CODE)),
+        phases_(column<std::uint8_t>(result, BERTH_COLUMN_PHASE)),
+        plugins_(texts(result, BERTH_COLUMN_PLUGIN)),
+        reasons_(texts(result, BERTH_COLUMN_REASONS)) {}
+
+  json at(std::size_t i, const std::string& node) const {
+    return {{"node", node},        {"fits", fits[i] != 0},  {"code", codes_[i]},
+            {"phase", phases_[i]}, {"plugin", plugins_[i]}, {"reasons", reasons_[i]}};
+  }
+
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::uint8_t> judged;
+  std::vector<std::uint8_t> fits;
+
+ private:
+  std::vector<std::uint8_t> codes_;
+  std::vector<std::uint8_t> phases_;
+  std::vector<std::string> plugins_;
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace
+
 void EmbeddingCalls::check_all(const berth_snapshot* snapshot, berth_fork* fork, const std::vector<OwnedPod>& pods,
-                               json& checks, std::uint32_t flags) {
+                               json& checks, const NodeChoice& nodes, const char* field) {
   const std::vector<const berth_pod*> all = pointers(pods);
+  const OwnedNodeSet set = node_set(nodes);
+  berth_check_options options = BERTH_CHECK_OPTIONS_INIT;
+  options.flags = nodes.flags;
+  options.nodes = set.get();
   berth_result* made = nullptr;
-  must(snapshot != nullptr ? berth_snapshot_check_bulk(snapshot, all.data(), all.size(), nullptr, flags, &made, &error_)
-                           : berth_fork_check_bulk(fork, all.data(), all.size(), nullptr, flags, &made, &error_),
+  must(snapshot != nullptr ? berth_snapshot_check_bulk_until(snapshot, all.data(), all.size(), &options, &made, &error_)
+                           : berth_fork_check_bulk_until(fork, all.data(), all.size(), &options, &made, &error_),
        &error_);
   const OwnedResult result(made);
-  const auto numbers = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
-  const auto judged = column<std::uint8_t>(*result, BERTH_COLUMN_JUDGED);
-  const auto fits = column<std::uint8_t>(*result, BERTH_COLUMN_FITS);
-  const auto codes = column<std::uint8_t>(*result, BERTH_COLUMN_CODE);
-  const auto phases = column<std::uint8_t>(*result, BERTH_COLUMN_PHASE);
-  const auto plugins = texts(*result, BERTH_COLUMN_PLUGIN);
-  const auto reasons = texts(*result, BERTH_COLUMN_REASONS);
+  const Verdicts verdicts(*result);
   for (std::size_t p = 0; p < pods.size(); ++p) {
-    json nodes = json::array();
-    for (std::size_t n = 0; n < numbers.size(); ++n) {
-      const std::size_t i = p * numbers.size() + n;
-      nodes.push_back({{"node", node_name(numbers[n])},
-                       {"fits", fits[i] != 0},
-                       {"code", codes[i]},
-                       {"phase", phases[i]},
-                       {"plugin", plugins[i]},
-                       {"reasons", reasons[i]}});
-    }
-    checks[p]["judged"] = judged[p];
-    checks[p]["nodes"] = std::move(nodes);
+    json answers = json::array();
+    for (std::size_t n = 0; n < verdicts.nodes.size(); ++n)
+      answers.push_back(verdicts.at(p * verdicts.nodes.size() + n, node_name(verdicts.nodes[n])));
+    checks[p]["judged"] = verdicts.judged[p];
+    checks[p][field] = std::move(answers);
   }
+}
+
+json EmbeddingCalls::check_one(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod,
+                               const std::string& node, std::uint32_t flags) {
+  const std::uint32_t number = node_number(node);
+  const auto ask = [&](berth_result** details) {
+    std::int32_t fits = -1;
+    must(snapshot != nullptr ? berth_snapshot_check(snapshot, pod, number, flags, &fits, details, &error_)
+                             : berth_fork_check(fork, pod, number, flags, &fits, details, &error_),
+         &error_);
+    return fits;
+  };
+  berth_result* made = nullptr;
+  const std::int32_t fits = ask(&made);
+  const OwnedResult result(made);
+  const json answer = Verdicts(*result).at(0, node);
+  if (answer["fits"] != (fits == 1) || ask(nullptr) != fits)
+    throw std::runtime_error("the details of a check say something else than its answer: " + answer.dump());
+  return answer;
 }
 
 json EmbeddingCalls::explain(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod) {
@@ -197,54 +254,171 @@ json EmbeddingCalls::explain(const berth_snapshot* snapshot, berth_fork* fork, c
   return json::parse(std::string_view(record.data, record.size));
 }
 
-std::vector<Placement> EmbeddingCalls::schedule(berth_fork* fork, const std::vector<OwnedPod>& pods) {
+Scheduled EmbeddingCalls::schedule(berth_fork* fork, const std::vector<OwnedPod>& pods, const ScheduleChoice& how) {
   const std::vector<const berth_pod*> all = pointers(pods);
+  const OwnedNodeSet set = node_set(how.nodes);
+  std::vector<std::uint32_t> order;
+  for (const std::string& name : how.order) order.push_back(node_number(name));
+  berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
+  options.choice = how.choice;
+  options.flags = how.nodes.flags;
+  options.start = how.start;
+  options.nodes = set.get();
+  options.order = order.data();
+  options.order_count = order.size();
   berth_result* made = nullptr;
-  must(berth_fork_schedule(fork, all.data(), all.size(), nullptr, &made, &error_), &error_);
+  must(berth_fork_schedule(fork, all.data(), all.size(), &options, &made, &error_), &error_);
   const OwnedResult result(made);
   const auto nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
   const auto scores = column<std::int64_t>(*result, BERTH_COLUMN_SCORE);
   const auto messages = texts(*result, BERTH_COLUMN_MESSAGE);
-  std::vector<Placement> placements;
-  for (std::size_t i = 0; i < nodes.size(); ++i) placements.push_back({node_name(nodes[i]), scores[i], messages[i]});
-  return placements;
+  Scheduled scheduled;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    scheduled.placements.push_back({node_name(nodes[i]), scores[i], messages[i]});
+  must(berth_result_next_start(result.get(), &scheduled.next_start, &error_), &error_);
+  return scheduled;
 }
 
-std::int64_t EmbeddingCalls::max_replicas(berth_fork* fork, const berth_pod* shape) {
+Replicas EmbeddingCalls::max_replicas(berth_fork* fork, const berth_pod* shape, const NodeChoice& nodes,
+                                      const std::vector<std::string>& keys) {
+  const OwnedNodeSet set = node_set(nodes);
+  std::vector<const char*> key_texts;
+  for (const std::string& key : keys) key_texts.push_back(key.c_str());
+  berth_max_replicas_options options = BERTH_MAX_REPLICAS_OPTIONS_INIT;
+  options.flags = nodes.flags;
+  options.nodes = set.get();
+  options.keys = key_texts.data();
+  options.key_count = key_texts.size();
+  options.per_node = 1;
   berth_result* made = nullptr;
-  const berth_status status = berth_fork_max_replicas(fork, &shape, 1, nullptr, &made, &error_);
-  if (status == BERTH_E_UNSUPPORTED) return -1;
+  const berth_status status = berth_fork_max_replicas(fork, &shape, 1, &options, &made, &error_);
+  if (status == BERTH_E_UNSUPPORTED) return {};
   must(status, &error_);
   const OwnedResult result(made);
-  if (column<std::uint8_t>(*result, BERTH_COLUMN_JUDGED).front() == BERTH_JUDGED_NOT) return -1;
-  return column<std::int64_t>(*result, BERTH_COLUMN_COUNT).front();
+  if (column<std::uint8_t>(*result, BERTH_COLUMN_JUDGED).front() == BERTH_JUDGED_NOT) return {};
+  Replicas replicas;
+  replicas.count = column<std::int64_t>(*result, BERTH_COLUMN_COUNT).front();
+  const auto numbers = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
+  const auto on_node = column<std::int32_t>(*result, BERTH_COLUMN_COUNT_ON_NODE);
+  for (std::size_t n = 0; n < numbers.size(); ++n) replicas.on_node[node_name(numbers[n])] = on_node[n];
+  if (keys.empty()) return replicas;
+  const auto begin = column<std::uint32_t>(*result, BERTH_COLUMN_VALUE_BEGIN);
+  const auto values = texts(*result, BERTH_COLUMN_VALUE);
+  const auto of_value = column<std::int64_t>(*result, BERTH_COLUMN_COUNT_OF_VALUE);
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    auto& counts = replicas.of_value[keys[k]];
+    for (std::size_t v = begin[k]; v < begin[k + 1]; ++v) counts[values[v]] = of_value[v];
+  }
+  return replicas;
 }
 
-std::vector<Moved> EmbeddingCalls::drain(berth_fork* fork, const std::string& node, std::uint32_t rules_off) {
+std::vector<DrainedNode> EmbeddingCalls::drain(berth_fork* fork, const DrainQuestion& question) {
+  const OwnedNodeSet set = node_set(question.targets);
   berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
-  options.rules_off = rules_off;
-  const std::uint32_t number = node_number(node);
+  options.flags = question.targets.flags;
+  options.preset = question.preset;
+  options.rules_on = question.rules_on;
+  options.rules_off = question.rules_off;
+  options.min_replicas = question.min_replicas;
+  options.nodes = set.get();
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : question.nodes) numbers.push_back(node_number(name));
   berth_result* made = nullptr;
-  must(berth_fork_drain(fork, &number, 1, &options, &made, &error_), &error_);
+  must(berth_fork_drain(fork, numbers.data(), numbers.size(), &options, &made, &error_), &error_);
   const OwnedResult result(made);
+  const auto nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
+  const auto removable = column<std::uint8_t>(*result, BERTH_COLUMN_REMOVABLE);
+  const auto rules = column<std::uint8_t>(*result, BERTH_COLUMN_RULE);
+  const auto blocking = texts(*result, BERTH_COLUMN_BLOCKING_POD);
+  const auto begin = column<std::uint32_t>(*result, BERTH_COLUMN_POD_BEGIN);
   const auto uids = texts(*result, BERTH_COLUMN_POD);
   const auto outcomes = column<std::uint8_t>(*result, BERTH_COLUMN_OUTCOME);
+  const auto pod_rules = column<std::uint8_t>(*result, BERTH_COLUMN_POD_RULE);
   const auto targets = column<std::uint32_t>(*result, BERTH_COLUMN_TARGET);
-  std::vector<Moved> moved;
-  for (std::size_t i = 0; i < uids.size(); ++i) moved.push_back({uids[i], outcomes[i], node_name(targets[i])});
-  return moved;
+  const auto messages = texts(*result, BERTH_COLUMN_MESSAGE);
+  std::vector<DrainedNode> drained;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    DrainedNode& node = drained.emplace_back();
+    node = {node_name(nodes[n]), removable[n] != 0, rules[n], blocking[n], {}};
+    for (std::size_t i = begin[n]; i < begin[n + 1]; ++i)
+      node.pods.push_back({uids[i], outcomes[i], pod_rules[i], node_name(targets[i]), messages[i]});
+  }
+  return drained;
 }
 
-std::vector<Estimated> EmbeddingCalls::scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const json& node,
-                                                std::uint32_t flags) {
+json EmbeddingCalls::preempt(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod) {
+  berth_result* made = nullptr;
+  must(snapshot != nullptr ? berth_snapshot_preempt(snapshot, pod, 0, &made, &error_)
+                           : berth_fork_preempt(fork, pod, 0, &made, &error_),
+       &error_);
+  const OwnedResult result(made);
+  const auto nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
+  const auto violations = column<std::int32_t>(*result, BERTH_COLUMN_VIOLATIONS);
+  const auto best = column<std::uint8_t>(*result, BERTH_COLUMN_BEST);
+  const auto begin = column<std::uint32_t>(*result, BERTH_COLUMN_VICTIM_BEGIN);
+  const auto victims = texts(*result, BERTH_COLUMN_VICTIM);
+  json candidates = json::array();
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    candidates.push_back({{"node", node_name(nodes[n])},
+                          {"violations", violations[n]},
+                          {"best", best[n] != 0},
+                          {"victims", std::vector(victims.begin() + begin[n], victims.begin() + begin[n + 1])}});
+  berth_str message{};
+  must(berth_result_message(result.get(), &message, &error_), &error_);
+  return {{"candidates", std::move(candidates)}, {"message", std::string(message.data, message.size)}};
+}
+
+namespace {
+
+/// A shape of berth.h, with what it refers to.
+class GivenShape {
+ public:
+  GivenShape(EmbeddingCalls& calls, const ShapeQuestion& question) : text_(question.node.dump()) {
+    for (const json& pod : question.pods) pods_.push_back(calls.pod(pod));
+    pod_pointers_ = pointers(pods_);
+    for (const std::string& key : question.startup_taints) taints_.push_back(key.c_str());
+    for (const auto& [resource, amount] : question.caps) caps_.push_back({resource.c_str(), amount});
+    if (question.name.empty()) {
+      shape_.node = text_.data();
+      shape_.node_size = text_.size();
+    } else {
+      shape_.copy_of = calls.node_number(question.name);
+      shape_.flags = question.with_pods_of_node ? std::uint32_t{BERTH_SHAPE_WITH_PODS_OF_NODE} : 0U;
+    }
+    shape_.max_nodes = question.nodes_max;
+    shape_.startup_taints = taints_.data();
+    shape_.startup_taint_count = taints_.size();
+    shape_.pods = pod_pointers_.data();
+    shape_.pod_count = pod_pointers_.size();
+    shape_.caps = caps_.data();
+    shape_.cap_count = caps_.size();
+    shape_.price = question.price;
+  }
+  GivenShape(const GivenShape&) = delete;
+  GivenShape& operator=(const GivenShape&) = delete;
+
+  const berth_shape* get() const { return &shape_; }
+
+ private:
+  std::string text_;
+  std::vector<OwnedPod> pods_;
+  std::vector<const berth_pod*> pod_pointers_;
+  std::vector<const char*> taints_;
+  std::vector<berth_amount> caps_;
+  berth_shape shape_ = BERTH_SHAPE_INIT;
+};
+
+}  // namespace
+
+std::vector<Estimated> EmbeddingCalls::scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods,
+                                                const ShapeQuestion& shape, const NodeChoice& existing) {
   const std::vector<const berth_pod*> all = pointers(pods);
-  const std::string text = node.dump();
-  berth_shape shape = BERTH_SHAPE_INIT;
-  shape.node = text.data();
-  shape.node_size = text.size();
-  const berth_shape* const shapes = &shape;
+  const GivenShape given(*this, shape);
+  const berth_shape* const shapes = given.get();
+  const OwnedNodeSet set = node_set(existing);
   berth_scale_up_options options = BERTH_SCALE_UP_OPTIONS_INIT;
-  options.flags = flags;
+  options.flags = existing.flags;
+  options.nodes = set.get();
   berth_result* made = nullptr;
   must(berth_fork_scale_up(fork, all.data(), all.size(), &shapes, 1, &options, &made, &error_), &error_);
   const OwnedResult result(made);

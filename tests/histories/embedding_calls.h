@@ -4,9 +4,12 @@
 // Calls of berth.h with objects and answers as JSON. A call that fails throws what it says.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/capi/world.h"
@@ -33,11 +36,65 @@ struct Placement {
   nlohmann::json line(std::string_view uid) const;
 };
 
+/// Nodes that a call may use, by name.
+struct NodeChoice {
+  std::optional<std::vector<std::string>> among;  ///< a node set; nullopt: all
+  std::uint32_t flags = 0;                        ///< BERTH_SKIP_CORDONED
+};
+
+/// How berth_fork_schedule() chooses.
+struct ScheduleChoice {
+  NodeChoice nodes;
+  std::uint32_t choice = BERTH_CHOICE_SCORE;
+  std::uint32_t start = 0;
+  std::vector<std::string> order;
+};
+struct Scheduled {
+  std::vector<Placement> placements;
+  std::uint32_t next_start = 0;
+};
+
 /// What a drain says of a pod.
 struct Moved {
   std::string uid;
   int outcome = 0;   ///< BERTH_POD_*
+  int rule = 0;      ///< BERTH_RULE_*
   std::string node;  ///< empty: none
+  std::string message;
+};
+struct DrainedNode {
+  std::string name;
+  bool is_removable = false;
+  int rule = 0;
+  std::string blocking_pod;  ///< its uid
+  std::vector<Moved> pods;
+};
+struct DrainQuestion {
+  std::vector<std::string> nodes;
+  NodeChoice targets;  ///< its flags are those of berth_drain_options
+  std::uint32_t preset = 0;
+  std::uint32_t rules_on = 0;
+  std::uint32_t rules_off = 0;
+  std::int32_t min_replicas = 0;
+};
+
+/// Copies of one shape.
+struct Replicas {
+  std::int64_t count = -1;  ///< -1: the shape is not judged, or there is no end to its copies
+  std::map<std::string, std::int64_t> on_node;
+  std::map<std::string, std::map<std::string, std::int64_t>> of_value;  ///< by label key
+};
+
+/// A kind of node that may be added.
+struct ShapeQuestion {
+  std::string name;  ///< of the node that is copied; empty: `node`
+  nlohmann::json node;
+  bool with_pods_of_node = false;
+  std::vector<std::string> startup_taints;  ///< keys
+  std::vector<nlohmann::json> pods;         ///< that come with each
+  std::uint32_t nodes_max = 0;
+  std::vector<std::pair<std::string, std::int64_t>> caps;  ///< resource and amount
+  std::int64_t price = 0;
 };
 
 /// Where a scale-up estimate of one shape puts a pod.
@@ -56,6 +113,8 @@ class EmbeddingCalls {
   /// What is not there is no failure.
   void remove(const std::string& kind, const std::string& name_space, const std::string& name);
   void remove_pod(const std::string& uid);
+  void assume(const berth_pod* pod, const std::string& node);
+  void forget(const berth_pod* pod);
 
   OwnedPod pod(const nlohmann::json& object);
   OwnedSnapshot snapshot();
@@ -71,22 +130,29 @@ class EmbeddingCalls {
 
   /// Every pod on every node. @param snapshot  null: the fork is asked
   /// @param checks  one object a pod, which gets "judged" and "nodes"
+  /// @param field  of the object that the nodes are written to
   void check_all(const berth_snapshot* snapshot, berth_fork* fork, const std::vector<OwnedPod>& pods,
-                 nlohmann::json& checks, std::uint32_t flags = 0);
+                 nlohmann::json& checks, const NodeChoice& nodes = {}, const char* field = "nodes");
+  /// One pod on one node. @throws std::runtime_error too where the answer without details is another one
+  nlohmann::json check_one(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod,
+                           const std::string& node, std::uint32_t flags);
   nlohmann::json explain(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
-  std::vector<Placement> schedule(berth_fork* fork, const std::vector<OwnedPod>& pods);
-  /// @return -1: the shape is not judged, or there is no end to its copies
-  std::int64_t max_replicas(berth_fork* fork, const berth_pod* shape);
-  std::vector<Moved> drain(berth_fork* fork, const std::string& node, std::uint32_t rules_off);
+  Scheduled schedule(berth_fork* fork, const std::vector<OwnedPod>& pods, const ScheduleChoice& how = {});
+  Replicas max_replicas(berth_fork* fork, const berth_pod* shape, const NodeChoice& nodes,
+                        const std::vector<std::string>& keys);
+  std::vector<DrainedNode> drain(berth_fork* fork, const DrainQuestion& question);
+  /// {"candidates": [{"node", "victims": [UID...], "violations", "best"}], "message"}
+  nlohmann::json preempt(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
 
-  /// Of nodes like this one. @param flags  of berth_scale_up_options
-  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const nlohmann::json& node,
-                                  std::uint32_t flags);
+  /// @param existing  nodes that are tried first, with the flags of berth_scale_up_options
+  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const ShapeQuestion& shape,
+                                  const NodeChoice& existing);
 
   berth_error* error() { return &error_; }
 
  private:
   std::string node_name(std::uint32_t number);
+  OwnedNodeSet node_set(const NodeChoice& nodes);
   std::uint32_t find_node(const std::string& name);
 
   berth_error error_ = BERTH_ERROR_INIT;

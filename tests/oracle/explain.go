@@ -53,6 +53,7 @@ type podRecord struct {
 	Rejectors []string       `json:"rejectors,omitempty"` // UnschedulablePlugins of the diagnosis, with a message only
 	Error     string         `json:"error,omitempty"`
 	LeftOut   string         `json:"leftOut,omitempty"` // the reason of nodes that PreFilter plugins do not name
+	Nominated *nodeRecord    `json:"nominated,omitempty"`
 }
 
 func explainAll(ctx context.Context, s *upstream.Scheduler, out *json.Encoder) error {
@@ -105,6 +106,22 @@ func newCycle(ctx context.Context, s *upstream.Scheduler, pod *v1.Pod) (*cycle, 
 		c.record.Nodes = append(c.record.Nodes, nodeRecord{Node: n.Node().Name})
 	}
 	return c, nil
+}
+
+// keep leaves out the nodes that are not named, as sampling would: plugins see them all. Nil names every node.
+func (c *cycle) keep(names []string) {
+	if names == nil {
+		return
+	}
+	all, records := c.nodes, c.record.Nodes
+	c.nodes, c.record.Nodes, c.index = nil, []nodeRecord{}, map[string]int{}
+	for i, n := range all {
+		if name := n.Node().Name; slices.Contains(names, name) {
+			c.index[name] = len(c.nodes)
+			c.nodes = append(c.nodes, n)
+			c.record.Nodes = append(c.record.Nodes, records[i])
+		}
+	}
 }
 
 // explain runs the whole cycle.
@@ -229,6 +246,24 @@ func (c *cycle) verdict(i int, status *fwk.Status) bool {
 	c.diagnosis.NodeToStatus.Set(c.record.Nodes[i].Node, status)
 	c.diagnosis.AddPluginStatus(status)
 	return true
+}
+
+// askNominated records what Filter says of the pod's nominated node where PreFilter does not name it: upstream tries it all the same
+// (tryNominated), and drops an error.
+func (c *cycle) askNominated() {
+	i, ok := c.index[c.pod.Status.NominatedNodeName]
+	if !ok || c.record.LeftOut == "" || c.record.Nodes[i].Plugin != "PreFilter" {
+		return
+	}
+	status := c.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, c.nodes[i])
+	if status.Code() == fwk.Error {
+		return
+	}
+	n := nodeRecord{Node: c.record.Nodes[i].Node, Feasible: status.IsSuccess()}
+	if !n.Feasible {
+		n.Plugin, n.Code, n.Reasons = status.Plugin(), status.Code().String(), status.Reasons()
+	}
+	c.record.Nominated = &n
 }
 
 func (c *cycle) refuse(i int, plugin string, code fwk.Code, reasons []string) {

@@ -169,7 +169,7 @@ func TestPreemptNamesEveryNodeThatChanceMayPick(t *testing.T) {
 	var want []candidateRecord
 	for node, violations := range []int64{1, 0, 0} {
 		name := string(rune('a' + node))
-		want = append(want, candidateRecord{name, []string{"d/on-" + name}, violations, []string{"d/on-" + name}})
+		want = append(want, candidateRecord{name, []string{"d/on-" + name}, violations, nil} /* living is not written */)
 	}
 	if len(all) != 2 || !reflect.DeepEqual(all[0].Candidates, want) {
 		t.Fatalf("got %+v", all)

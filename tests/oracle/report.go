@@ -25,6 +25,8 @@ type step struct {
 	reason  string
 	message string
 	silent  bool
+	among   []string // nil: all nodes may be taken
+	keeps   bool     // without a node it stays nominated
 	// Of a placement in a report, sorted; nil where the follower does not say.
 	volumes []upstream.VolumeWrite
 }

@@ -64,6 +64,7 @@ func takeStep(ctx context.Context, s *upstream.Scheduler, step step) (*runRecord
 		return nil, err
 	}
 	c.serial = true
+	c.keep(step.among)
 	r := &runRecord{Chosen: step.node, Said: step.message}
 	if gate := c.gate(); step.reason == "SchedulingGated" || gate != "" {
 		if step.message != gate || step.node != "" {
@@ -87,7 +88,9 @@ func takeStep(ctx context.Context, s *upstream.Scheduler, step step) (*runRecord
 			r.Difference = "cannot be assumed: " + err.Error()
 		}
 	}
-	s.Denominate(step.pod)
+	if step.node != "" || !step.keeps {
+		s.Denominate(step.pod)
+	}
 	return r, nil
 }
 

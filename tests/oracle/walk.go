@@ -33,6 +33,9 @@ type happening struct {
 	}
 	Undo    types.UID
 	Ask     types.UID       // a pod on every node: no step is taken
+	Dry     types.UID       // whom a pod would evict: no step is taken
+	Keeps   bool            // a pod without a node stays nominated
+	Among   []string        // names of the nodes that may be taken, of Ask and Place; nil: all. Plugins see the others, too
 	Explain json.RawMessage // of the pod of the next line
 	Place   types.UID
 	Node    string
@@ -102,7 +105,9 @@ func (w *walker) follow(ctx context.Context, h *happening) error {
 		w.explain = h.Explain
 		return nil
 	case h.Ask != "":
-		return w.ask(ctx, h.Ask)
+		return w.ask(ctx, h)
+	case h.Dry != "":
+		return w.dryRun(ctx, h.Dry)
 	case h.Place != "":
 		return w.place(ctx, h)
 	case h.Undo != "":
@@ -157,7 +162,23 @@ func (w *walker) pending(uid types.UID) (*v1.Pod, error) {
 	return nil, fmt.Errorf("pod %s is placed, and not pending", uid)
 }
 
-func (w *walker) ask(ctx context.Context, uid types.UID) error {
+func (w *walker) ask(ctx context.Context, h *happening) error {
+	pod, err := w.pending(h.Ask)
+	if err != nil {
+		return err
+	}
+	c, err := newCycle(ctx, w.s, pod)
+	if err != nil {
+		return err
+	}
+	c.keep(h.Among)
+	record := c.explain()
+	c.askNominated()
+	return w.out.Encode(record)
+}
+
+// dryRun writes an empty record of a pod that does not preempt: some node takes it, or its cycle ends with an error.
+func (w *walker) dryRun(ctx context.Context, uid types.UID) error {
 	pod, err := w.pending(uid)
 	if err != nil {
 		return err
@@ -166,7 +187,14 @@ func (w *walker) ask(ctx context.Context, uid types.UID) error {
 	if err != nil {
 		return err
 	}
-	return w.out.Encode(c.explain())
+	if len(c.nodes) == 0 || c.filter() || c.record.Error != "" {
+		return w.out.Encode(struct{}{})
+	}
+	record, err := c.preempt(w.s)
+	if err != nil {
+		return err
+	}
+	return w.out.Encode(record)
 }
 
 func (w *walker) place(ctx context.Context, h *happening) error {
@@ -188,10 +216,12 @@ func (w *walker) place(ctx context.Context, h *happening) error {
 		if err != nil {
 			return err
 		}
+		c.keep(h.Among)
 		record.Alone, record.Ours = c.explain(), w.explain
+		c.askNominated()
 		w.explain = nil
 	}
-	followed := step{pod: pod, node: h.Node, reason: h.Reason, message: h.Message}
+	followed := step{pod: pod, node: h.Node, reason: h.Reason, message: h.Message, among: h.Among, keeps: h.Keeps}
 	unlike := ""
 	if h.Preempt != nil {
 		if unlike, followed.message, err = w.preempt(ctx, pod, h); err != nil {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drains of write_embedding.cpp.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "host/objects/pod_copy.h"
+#include "tests/histories/embedding_questions.h"
+
+namespace berth::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostDrained = 25;  ///< pods of a node that is drained
+constexpr std::uint32_t kAllRules = (1U << (BERTH_RULE_TOLERATES_TAINT + 1)) - 2;
+
+/// As the preset leaves the node while its pods go.
+json emptied(const Node& node, std::uint32_t preset) {
+  json object = json_of(node);
+  json taint = {{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}};
+  if (preset == BERTH_DRAIN_KUBECTL) object["spec"]["unschedulable"] = true;
+  if (preset == BERTH_DRAIN_CLUSTER_AUTOSCALER) taint["key"] = "ToBeDeletedByClusterAutoscaler";
+  if (preset == BERTH_DRAIN_KARPENTER) taint["key"] = "karpenter.sh/disrupted";
+  json& taints = object["spec"]["taints"];
+  if (std::ranges::find(taints, taint) == taints.end()) taints.push_back(taint);
+  return object;
+}
+
+/// What upstream does of a drain.
+class DrainSteps {
+ public:
+  /// @param among  the nodes that pods may go to, by ascending number
+  DrainSteps(const DrainQuestion& question, const ClusterHistory& history, std::vector<std::string> among)
+      : question_(question), history_(history), among_(std::move(among)) {}
+
+  void cordon(const std::string& node) {
+    follow_.push_back(apply_line({{"upsert", emptied(*info(node).node, question_.preset)}}));
+  }
+
+  /// @return what is to be compared of the node
+  json empty(const DrainedNode& node) {
+    json standing = json::array();
+    for (const PodPtr& pod : info(node.name).pods) standing.push_back(running(*pod, node.name));
+    json pods = json::array();
+    std::vector<std::pair<std::string, json>> moved;  // their uid there, and the pod where it stood
+    const bool is_blocked =
+        std::ranges::any_of(node.pods, [](const Moved& pod) { return pod.outcome == BERTH_POD_BLOCKS; });
+    for (const Moved& pod : node.pods) {
+      pods.push_back({{"uid", pod.uid},
+                      {"outcome", pod.outcome},
+                      {"rule", pod.rule},
+                      {"node", pod.node},
+                      {"message", pod.message},
+                      {"step", false}});
+      if (is_blocked || (pod.outcome != BERTH_POD_MOVES && pod.outcome != BERTH_POD_NO_PLACE)) continue;
+      pods.back()["step"] = true;
+      const Pod& stood = standing_pod(node.name, pod.uid);
+      const std::string uid = move(stood, pod);
+      if (!pod.node.empty()) moved.emplace_back(uid, running(stood, node.name));
+      if (pod.node.empty()) follow_.push_back(apply_line(pod_line(running(stood, node.name))));
+    }
+    if ((question_.targets.flags & BERTH_DRAIN_TOGETHER) != 0 && !node.is_removable)
+      for (auto& [uid, stood] : moved) {
+        follow_.push_back(apply_line(removal_line("Pod", "", "", uid)));
+        follow_.push_back(apply_line(pod_line(std::move(stood))));
+      }
+    return {{"node", node.name},
+            {"removable", node.is_removable},
+            {"rule", node.rule},
+            {"blocking", node.blocking_pod},
+            {"standing", std::move(standing)},
+            {"pods", std::move(pods)}};
+  }
+
+  json walk(json nodes) {
+    return {{"verb", "drain"},
+            {"preset", question_.preset},
+            {"on", question_.rules_on},
+            {"off", question_.rules_off},
+            {"min_replicas", question_.min_replicas},
+            {"by_score", (question_.targets.flags & BERTH_DRAIN_BY_SCORE) != 0},
+            {"together", (question_.targets.flags & BERTH_DRAIN_TOGETHER) != 0},
+            {"candidates", among_},
+            {"nodes", std::move(nodes)},
+            {"pods", std::move(pods_)},
+            {"follow", std::move(follow_)}};
+  }
+
+ private:
+  const NodeInfo& info(const std::string& node) const { return *history_.live_cache().find_node(node); }
+  const Pod& standing_pod(const std::string& node, const std::string& uid) const {
+    for (const PodPtr& pod : info(node).pods)
+      if (pod->uid() == uid) return *pod;
+    throw std::runtime_error(uid + " is drained and not on the node");
+  }
+  static json running(const Pod& pod, const std::string& node) {
+    json object = json_of(pod);
+    object["spec"]["nodeName"] = node;
+    object["metadata"]["uid"] = pod.uid();
+    return object;
+  }
+  /// @return the uid of what stands for the pod behind the move
+  std::string move(const Pod& pod, const Moved& moved) {
+    const std::string name = fmt::format("moved-{}", pods_.size());
+    json waiting = renamed(json_of(*pending_copy_of(pod)), name);
+    waiting["metadata"].erase("deletionTimestamp");
+    pods_.push_back(std::move(waiting));
+    follow_.push_back(apply_line(removal_line("Pod", "", "", pod.uid())));
+    follow_.push_back({{"explain", json::object()}});
+    json line = Placement{moved.node, 0, moved.message}.line("uid-" + name);
+    line["among"] = among_;
+    follow_.push_back(std::move(line));
+    return "uid-" + name;
+  }
+
+  const DrainQuestion& question_;
+  const ClusterHistory& history_;
+  std::vector<std::string> among_;
+  json pods_ = json::array();
+  json follow_ = json::array();
+};
+
+std::uint32_t any_rules(Dice& dice) {
+  std::uint32_t rules = 0;
+  for (std::uint32_t rule = BERTH_RULE_MIRROR; rule <= BERTH_RULE_TOLERATES_TAINT; ++rule)
+    if (dice.one_in(2)) rules |= 1U << rule;
+  return rules;
+}
+
+}  // namespace
+
+/// One node, or several together, with any rules.
+void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& walks) {
+  std::vector<std::string> names;
+  for (const NodeInfo* info : history.live_cache().nodes())
+    if (!info->pods.empty() && info->pods.size() <= kMostDrained &&
+        std::ranges::all_of(info->pods, [&](const PodPtr& pod) { return has_profile(*pod); }))
+      names.push_back(info->name);
+  if (names.empty()) return;
+  DrainQuestion question;
+  question.targets = any_nodes(calls_.node_names(fork));
+  if (dice_.one_in(2)) question.targets.flags |= BERTH_DRAIN_TOGETHER;
+  if (dice_.one_in(3)) question.targets.flags |= BERTH_DRAIN_BY_SCORE;
+  question.preset = static_cast<std::uint32_t>(dice_.upto(2));
+  question.rules_off = dice_.one_in(2) ? kAllRules : any_rules(dice_);
+  question.rules_on = any_rules(dice_) & ~question.rules_off;
+  question.min_replicas = static_cast<std::int32_t>(dice_.upto(3));
+  const bool is_together = (question.targets.flags & BERTH_DRAIN_TOGETHER) != 0;
+  for (std::size_t i = is_together ? 3 : 1; i > 0; --i) {
+    const std::string& name = dice_.pick(names);
+    if (std::ranges::count(question.nodes, name) == 0) question.nodes.push_back(name);
+  }
+  std::vector<std::string> among = left(calls_.node_names(fork), question.targets, history);
+  std::erase_if(among, [&](const std::string& name) { return std::ranges::count(question.nodes, name) != 0; });
+  const std::vector<DrainedNode> drained = calls_.drain(fork, question);
+  DrainSteps steps(question, history, among);
+  json nodes = json::array();
+  if (is_together ||
+      std::ranges::none_of(drained.front().pods, [](const Moved& pod) { return pod.outcome == BERTH_POD_BLOCKS; }))
+    for (const std::string& name : question.nodes) steps.cordon(name);
+  for (const DrainedNode& node : drained) {
+    nodes.push_back(steps.empty(node));
+    // Numbers count up: the first candidate behind the node is tried first.
+    nodes.back()["start"] = std::ranges::count_if(
+        among, [&](const std::string& name) { return calls_.node_number(name) < calls_.node_number(node.name); });
+  }
+  walks.push_back(steps.walk(std::move(nodes)));
+}
+
+}  // namespace berth::test
