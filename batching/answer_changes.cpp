@@ -42,6 +42,16 @@ AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis, const An
   }
   AnswerChanges changes = answer_changes(*pod.pod, prepared.class_index(), basis, sources);
   changes.may_fail = prepared.filter_may_fail();
+  if (!changes.may_keep || !sources.nominations.any_against(*pod.pod)) return changes;
+  const auto note = [&](std::int32_t node) {
+    const Nominations::ReservedLoad load = sources.nominations.reserved_on(node, pod.pod->priority);
+    if (load.pods > 0) changes.reservations.push_back({{node}, load.milli_cpu, load.memory_bytes, load.pods});
+  };
+  if (changes.all) {
+    for (const std::int32_t node : sources.nominations.nominated_nodes()) note(node);
+  } else {
+    for (const NodeIndex node : changes.nodes) note(node.value);
+  }
   return changes;
 }
 
@@ -59,8 +69,11 @@ AnswerChanges answer_changes(const Pod& pod, std::int32_t class_index, AnswerBas
     const auto renominated = sources.nominations.changed_nodes().subspan(basis.nominations_seen);
     const auto entries = sources.log.since(basis.log_seen);
     changes.nodes.reserve(renominated.size() + entries.size());
-    for (const std::int32_t node : renominated) changes.nodes.push_back({node});
-    for (const LogEntry& entry : entries) changes.nodes.push_back({entry.node});
+    const auto note = [&](std::int32_t node) {  // the entries of an eviction follow each other
+      if (changes.nodes.empty() || changes.nodes.back().value != node) changes.nodes.push_back({node});
+    };
+    for (const std::int32_t node : renominated) note(node);
+    for (const LogEntry& entry : entries) note(entry.node);
   }
   basis = now;
   return changes;

@@ -112,12 +112,22 @@ struct AnswerBasis {
   std::uint64_t log_seen = 0;
 };
 
+/// What pods that are nominated to a node, and count against a pod, will take of it.
+struct NodeReservation {
+  NodeIndex node;
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t pods = 0;
+};
+
 /// Which answers from an AnswerBasis may be other ones now.
 struct AnswerChanges {
   bool may_keep = false;         ///< answers from now on may be kept: what they depend on will be told
   bool may_fail = true;          ///< verdicts() may end with an error of a node
   bool all = true;               ///< of every node
   std::vector<NodeIndex> nodes;  ///< otherwise of these; one may be there several times, and need not exist any more
+  /// On those nodes, each once or several times. A node that is not there may have some as well.
+  std::vector<NodeReservation> reservations;
 };
 
 /// A pod that a preemptor may evict. It stands on the node of its list: bound, assumed or placed by this engine.

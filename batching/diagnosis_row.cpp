@@ -171,7 +171,9 @@ void DiagnosisRow::catch_up(const PodClass& pod_class, const CompiledProfile& pr
   } else if (!log.reaches(position_) || tables != tables_) {  // a placement changes the counts of whole domains
     diagnose_all(asked);
   } else {
-    for (const LogEntry& entry : log.since(position_)) diagnose_node(asked, entry.node);
+    std::int32_t latest = -1;  // the entries of an eviction follow each other
+    for (const LogEntry& entry : log.since(position_))
+      if (entry.node != std::exchange(latest, entry.node)) diagnose_node(asked, entry.node);
   }
   position_ = log.position();
   tables_ = tables;

@@ -15,21 +15,21 @@ const DiagnosisRow::Answer& Reasons::of_class(std::int32_t pod_class) {
                                      log_);
 }
 
-/// What filter_with_nominated_pods() says of a node that the pod is not nominated to, of a class without plugins on the
-/// host: without its texts, which are slow to make.
+/// What filter_with_nominated_pods() says of a node that the pod is not nominated to, and where some nominated pod
+/// counts against it, of a class without plugins on the host: without its texts, which are slow to make.
 Reasons::RefusedNodes Reasons::refusal_of(const PodToPlace& pod, std::int32_t node,
                                           Nominations::CrowdedNode& crowded) const {
   const PodClass& pod_class = table_[pod.class_index];
   const NodeSideView row = sides_.of(pod.class_index);
   if (is_outside_node_set(pod_class, row, snapshot_, node)) return {0, true, {}, {}, 0};
-  if (nominations_.crowd(*pod.pod, pod_class, node, crowded)) {
-    RefusedNodes first{row.refusal(node), false, filter_load(pod_class, crowded.overlay),
-                       filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 0};
-    const bool accepts = first_refusal(table_.profile_of(pod.class_index), row.of_class().refusals[first.refusal],
-                                       {kNotEnabled}, first.load, first.topology)
-                             .accepts();
-    if (!accepts) return first;
-  }
+  crowded.overlay.reset(node);
+  nominations_.add_against(*pod.pod, pod_class, crowded.affinity_skips, crowded.overlay);
+  RefusedNodes first{row.refusal(node), false, filter_load(pod_class, crowded.overlay),
+                     filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 0};
+  const bool accepts = first_refusal(table_.profile_of(pod.class_index), row.of_class().refusals[first.refusal],
+                                     {kNotEnabled}, first.load, first.topology)
+                           .accepts();
+  if (!accepts) return first;
   return {row.refusal(node), false, filter_load(pod_class, snapshot_, node),
           filter_topology(pod_class, snapshot_, node), 0};
 }
@@ -57,8 +57,8 @@ const Reasons::Refusals& Reasons::refusals_of(const PodToPlace& pod, std::int32_
   Nominations::CrowdedNode crowded = nominations_.crowded_node(table_[pod.class_index], snapshot_);
   const std::size_t before = kept.verdict_of.size();
   const auto look_at = [&](std::int32_t node) {
-    if (node == own_nomination || !nominations_.any_against(*pod.pod, node)) return;
-    if (refusals.verdict_of.contains(node)) return;
+    if (node == own_nomination || refusals.verdict_of.contains(node)) return;
+    if (!nominations_.any_against(*pod.pod, node)) return;
     const std::uint32_t verdict = verdict_index(refusal_of(pod, node, crowded), refusals);
     refusals.verdict_of.emplace(node, verdict);
     ++refusals.verdicts[verdict].count;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cluster/cache_state.h"
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -53,10 +55,10 @@ ClusterCache::State::State(const State& other)
       order_generation(other.order_generation),
       order_difference_count(other.order_difference_count) {
   nodes.max_load_factor(kLoadFactor);
-  pods.max_load_factor(kLoadFactor);
   storage.note_changes_in(nullptr);
   nodes.reserve(other.nodes.size());
-  pods.reserve(other.pods.size());
+  tsl::robin_map<const NodeEntry*, NodeEntry*> copy_of;
+  copy_of.reserve(other.nodes.size());
   // Oldest first, so that each becomes the newest of those so far.
   const NodeEntry* oldest = other.newest;
   while (oldest != nullptr && oldest->older != nullptr) oldest = oldest->older;
@@ -68,10 +70,13 @@ ClusterCache::State::State(const State& other)
     entry.older = newest;
     if (newest != nullptr) newest->newer = &entry;
     newest = &entry;
+    copy_of.emplace(from, &entry);
   }
   other.tree.for_each(
       [&](const std::string& zone_key, const NodeEntry& from) { tree.put(*find(from.name), zone_key); });
-  for (const CachedPod& state : other.pods) pods.insert(CachedPod{find(state.node->name), state.position, state.stage});
+  // Buckets as they are: hashing each pod anew would read all of them.
+  pods = other.pods;
+  for (const CachedPod& state : pods) state.node = copy_of.at(state.node);
   for (const NodeInfo* info : other.order) order.push_back(find(info->name));
   if (other.undo == nullptr) {
     scalars.copy(other.scalars, [&](const NodeEntry& from) { return find(from.name); });

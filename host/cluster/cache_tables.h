@@ -70,7 +70,7 @@ enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
 
 /// Where a pod is. The pod itself, and with it the key, is pods[position] of its node: 16 bytes instead of 48.
 struct CachedPod {
-  NodeEntry* node;
+  mutable NodeEntry* node;         ///< another one in a copy of the cache
   mutable std::uint32_t position;  ///< changes when another pod of the node leaves; the key does not
   mutable PodStage stage;
   const PodPtr& pod() const { return node->pods[position]; }

@@ -54,6 +54,18 @@ class CandidateCost {
  public:
   CandidateCost() = default;
   explicit CandidateCost(std::int32_t violations) : violations_(violations) {}
+  /// A bound that violates no budget. @param priority_sum  of the victims' shifted()
+  static CandidateCost at_least(std::int32_t highest_priority, std::int64_t priority_sum, std::int32_t victims,
+                                std::int64_t negated_start_us) {
+    CandidateCost cost;
+    cost.highest_priority_ = highest_priority;
+    cost.priority_sum_ = priority_sum;
+    cost.victim_count_ = victims;
+    cost.negated_start_us_ = negated_start_us;
+    return cost;
+  }
+  /// What a victim adds to the sum of priorities, which upstream makes grow with every victim.
+  static std::int64_t shifted(std::int32_t priority) { return priority + (std::int64_t{1} << 31); }
 
   /// In any order. Of the victims of the highest priority the earliest start counts.
   void add_victim(const VictimRanks& ranks, std::size_t victim) {
@@ -64,7 +76,7 @@ class CandidateCost {
     } else if (priority == highest_priority_) {
       negated_start_us_ = std::max(negated_start_us_, ranks.negated_starts_us[victim]);
     }
-    priority_sum_ += priority + kPriorityShift;
+    priority_sum_ += shifted(priority);
     ++victim_count_;
   }
 
@@ -84,9 +96,6 @@ class CandidateCost {
   }
 
  private:
-  /// Upstream adds it to each priority, so that a sum grows with every victim.
-  static constexpr std::int64_t kPriorityShift = std::int64_t{1} << 31;
-
   std::int32_t violations_ = 0;
   std::int32_t highest_priority_ = std::numeric_limits<std::int32_t>::min();
   std::int64_t priority_sum_ = 0;

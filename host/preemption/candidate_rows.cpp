@@ -9,8 +9,8 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{64} << 20;
-constexpr std::size_t kBytesOfNode = sizeof(NodeFinding) + sizeof(CandidateCost) + 1;  // and its share of a block
-static_assert(kBytesOfNode == 34);
+constexpr std::size_t kBytesOfNode = sizeof(NodeFinding) + sizeof(CandidateCost) + 6;  // and its share of a block
+static_assert(kBytesOfNode == 39);
 
 }  // namespace
 
@@ -23,31 +23,57 @@ std::vector<std::uint32_t> CandidateRow::with(NodeFinding finding) const {
 
 void CandidateRow::forget_all(std::size_t nodes) {
   costs_.resize(nodes);
-  best_of_block_.assign((nodes + kBlockNodes - 1) / kBlockNodes, kNotSearched);
+  blocks_.assign((nodes + kBlockNodes - 1) / kBlockNodes, {});
   findings_.assign(nodes, NodeFinding::kUnknown);
 }
 
-std::uint32_t CandidateRow::best_in(std::size_t block) const {
+void CandidateRow::search(std::size_t block) {
   std::uint32_t best = kNone;
   const auto end = static_cast<std::uint32_t>(std::min(findings_.size(), (block + 1) * kBlockNodes));
   for (auto position = static_cast<std::uint32_t>(block * kBlockNodes); position < end; ++position)
-    if (findings_[position] == NodeFinding::kCandidate && (best == kNone || costs_[position] < costs_[best]))
-      best = position;
-  return best;
+    if (has_cost(position) && (best == kNone || costs_[position] < costs_[best])) best = position;
+  blocks_[block] = {best, best != kNone && findings_[best] == NodeFinding::kCandidate,
+                    best == kNone ? CandidateCost() : costs_[best]};
 }
 
 std::optional<std::size_t> CandidateRow::best() {
-  std::uint32_t best = kNone;
-  for (std::size_t block = 0; block < best_of_block_.size(); ++block) {
-    std::uint32_t& of_block = best_of_block_[block];
-    if (of_block == kNotSearched) of_block = best_in(block);
-    if (of_block != kNone && (best == kNone || costs_[of_block] < costs_[best])) best = of_block;
+  const Block* best = nullptr;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (blocks_[b].best == kNotSearched) search(b);
+    const Block& block = blocks_[b];
+    if (block.best != kNone && (best == nullptr || block.cost < best->cost)) best = &block;
   }
-  return best == kNone ? std::nullopt : std::optional<std::size_t>(best);
+  return best == nullptr ? std::nullopt : std::optional<std::size_t>(best->best);
+}
+
+/// One node of a block at a time, so that nothing but the best of each block is looked at: small bounds are spread over
+/// the blocks.
+std::vector<std::uint32_t> CandidateRow::to_try(std::size_t count) const {
+  const Block* tried = nullptr;  // the best of those
+  for (const Block& block : blocks_)
+    if (block.best != kNone && block.is_tried && (tried == nullptr || block.cost < tried->cost)) tried = &block;
+  std::vector<const Block*> blocks;
+  for (const Block& block : blocks_)
+    if (block.best != kNone && !block.is_tried && (tried == nullptr || block.cost <= tried->cost))
+      blocks.push_back(&block);
+  if (count < blocks.size()) {
+    const auto end = blocks.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(blocks.begin(), end, blocks.end(), [](const Block* a, const Block* b) {
+      return std::tie(a->cost, a->best) < std::tie(b->cost, b->best);
+    });
+    blocks.erase(end, blocks.end());
+  }
+  std::vector<std::uint32_t> positions;
+  positions.reserve(blocks.size());
+  for (const Block* const block : blocks) positions.push_back(block->best);
+  std::sort(positions.begin(), positions.end());
+  return positions;
 }
 
 std::vector<std::uint32_t> CandidateRow::cheapest(std::size_t count) const {
-  std::vector<std::uint32_t> positions = with(NodeFinding::kCandidate);
+  std::vector<std::uint32_t> positions;
+  for (std::uint32_t position = 0; position < findings_.size(); ++position)
+    if (has_cost(position)) positions.push_back(position);
   const auto kept = positions.begin() + static_cast<std::ptrdiff_t>(std::min(count, positions.size()));
   std::partial_sort(positions.begin(), kept, positions.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tie(costs_[a], a) < std::tie(costs_[b], b);
@@ -61,8 +87,8 @@ std::vector<std::uint32_t> CandidateRow::cheapest(std::size_t count) const {
 CandidateRow& CandidateRows::row_for(const PodToPlace& pod, const Backend& backend, const VictimLists& lists) {
   make_room(lists.size());
   CandidateRow& kept = rows_[{pod.class_index, pod.pod->priority}];
-  AnswerBasis basis = kept.basis_;
-  const AnswerChanges changes = backend.answer_changes(pod, basis);
+  AnswerBasis basis = kept.lists_begin_ == lists.changes_begin() ? kept.basis_ : AnswerBasis();
+  AnswerChanges changes = backend.answer_changes(pod, basis);
   if (!changes.may_keep) rows_.erase({pod.class_index, pod.pod->priority});
   CandidateRow& row = changes.may_keep ? kept : alone_;
   if (!changes.may_keep || changes.all || row.lists_begin_ != lists.changes_begin()) {
@@ -77,6 +103,7 @@ CandidateRow& CandidateRows::row_for(const PodToPlace& pod, const Backend& backe
   }
   row.basis_ = basis;
   row.verdicts_may_fail_ = changes.may_fail;
+  row.reservations_ = std::move(changes.reservations);
   row.lists_begin_ = lists.changes_begin();
   row.lists_seen_ = lists.changed_positions().size();
   row.used_at_ = ++calls_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,9 +14,16 @@
 #include "host/framework/draw_bits.h"
 #include "host/framework/status.h"
 #include "host/preemption/candidate_cost.h"
+#include "host/preemption/shortlist.h"
+#include "host/preemption/victim_bounds.h"
+#include "plugins/node_resources_fit/rule.h"
 
 namespace berth {
 namespace {
+
+/// Nodes that are tried at once, twice as many each time: those with the smallest bounds mostly have the best
+/// candidate.
+constexpr std::size_t kTriedFirst = 48;
 
 constexpr std::string_view kNotHelpful = "Preemption is not helpful for scheduling";
 constexpr std::string_view kNoVictims = "No preemption victims found for incoming pod";
@@ -152,36 +160,6 @@ Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std
   return {fit_error_text(diagnosis), errors.empty() ? "" : aggregate(errors)};
 }
 
-/// How many candidates are enough among so many nodes.
-std::size_t wanted_candidates(std::size_t nodes, const DefaultPreemptionArgs& args) {
-  constexpr std::size_t kPercent = 100;
-  const std::size_t share = nodes * static_cast<std::size_t>(args.min_candidate_nodes_percentage) / kPercent;
-  return std::min(nodes, std::max(share, static_cast<std::size_t>(args.min_candidate_nodes_absolute)));
-}
-
-/// What is found on nodes that are visited one after another, until it is enough.
-class Shortlist {
- public:
-  explicit Shortlist(std::size_t wanted) : wanted_(wanted) {}
-
-  /// @param rank  of the candidate: whether it is a second choice, and its cost
-  void add(std::size_t position, const std::pair<bool, CandidateCost>& rank, bool violates_budget) {
-    std::size_t& count = violates_budget ? violating_ : non_violating_;
-    if (count < wanted_) {
-      ++count;
-      if (!best_ || std::pair(rank, position) < *best_) best_ = {rank, position};
-    }
-  }
-  bool is_enough() const { return non_violating_ > 0 && non_violating_ + violating_ >= wanted_; }
-  std::optional<std::size_t> best() const { return best_ ? std::optional(best_->second) : std::nullopt; }
-
- private:
-  std::size_t wanted_;
-  std::size_t violating_ = 0;
-  std::size_t non_violating_ = 0;
-  std::optional<std::pair<std::pair<bool, CandidateCost>, std::size_t>> best_;
-};
-
 CandidateCost cost_of(const PreemptionCandidate& candidate) {
   CandidateCost cost(candidate.violations);
   VictimRanks ranks;
@@ -262,14 +240,15 @@ std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToP
   return results;
 }
 
-PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const DefaultPreemptionArgs& args,
+PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const Profile& profile,
                                            const CandidateTest& is_preferred) {
   lists_.refresh();
-  return limits_.nodes == CandidateNodes::kAll ? choose_of_all(pod, is_preferred)
-                                               : choose_of_some(pod, args, is_preferred);
+  return limits_.nodes == CandidateNodes::kAll ? choose_of_all(pod, profile, is_preferred)
+                                               : choose_of_some(pod, profile.args.default_preemption, is_preferred);
 }
 
-PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const CandidateTest& is_preferred) {
+PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const Profile& profile,
+                                                  const CandidateTest& is_preferred) {
   PreemptionChoice choice;
   CandidateRow& row = rows_.row_for(pod, backend_, lists_);
   choice.error = leave_out_before(pod, row);
@@ -278,7 +257,7 @@ PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const C
                                  [&](NodeIndex node) { return backend_.verdicts_on(pod, {&node, 1}).nodes.front(); });
   choice.eligible = choice.message.empty();
   if (!choice.eligible) return choice;
-  find_candidates(pod, row);
+  bound_unknown(pod, profile, row);
   if (const std::optional<std::size_t> best = best_candidate(pod, row)) {
     if (is_preferred) choice.candidate = preferred_candidate(pod, row, is_preferred);
     if (!choice.candidate) choice.candidate = candidate_at(pod, *best);
@@ -361,34 +340,42 @@ std::string DefaultPreemption::leave_out(const PodToPlace& pod, std::span<const 
   return verdicts.error;
 }
 
-/// Tries every node of which nothing is known.
-void DefaultPreemption::find_candidates(const PodToPlace& pod, CandidateRow& row) {
-  const std::vector<std::uint32_t> unknown = row.with(NodeFinding::kUnknown);
+/// Finds out of every node of which nothing is known what a candidate there would cost at least.
+void DefaultPreemption::bound_unknown(const PodToPlace& pod, const Profile& profile, CandidateRow& row) {
+  const WantedRoom wanted =
+      profile.enables(ExtensionPoint::kFilter, NodeResourcesFit::name) ? WantedRoom::of(*pod.pod) : WantedRoom();
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::vector<std::uint32_t> reservation_on(row.reservations().empty() ? 0 : lists_.size(), kNone);
+  for (std::uint32_t r = 0; r < row.reservations().size(); ++r)
+    if (const std::size_t position = lists_.find(row.reservations()[r].node); position < lists_.size())
+      reservation_on[position] = r;
+  VictimLists::OfPriority of = lists_.of(pod.pod->priority);
+  for (const std::uint32_t position : row.with(NodeFinding::kUnknown)) {
+    const bool is_reserved = !reservation_on.empty() && reservation_on[position] != kNone;
+    const NodeRoom& room = lists_.room(position);
+    const std::optional<CandidateCost> least = of.bounds(position).least_cost(
+        wanted, is_reserved ? room.without(row.reservations()[reservation_on[position]]) : room);
+    row.set(position, least ? NodeFinding::kBounded : NodeFinding::kNoCandidate, least.value_or(CandidateCost()));
+  }
+}
+
+/// Makes dry runs. @param positions  of bounded nodes
+void DefaultPreemption::try_nodes(const PodToPlace& pod, std::span<const std::uint32_t> positions, CandidateRow& row) {
   VictimLists::OfPriority of = lists_.of(pod.pod->priority);
   std::vector<VictimList> lists;
   std::vector<DryRun> runs;
-  std::vector<std::uint32_t> position_of_run;
-  lists.reserve(unknown.size());
-  runs.reserve(unknown.size());
-  position_of_run.reserve(unknown.size());
-  for (const std::uint32_t position : unknown) {
-    const VictimList list = of.list(position);
-    if (list.victims.empty()) {
-      row.set(position, NodeFinding::kNoCandidate);
-      continue;
-    }
+  lists.reserve(positions.size());
+  runs.reserve(positions.size());
+  for (const std::uint32_t position : positions) {
     runs.push_back({0, static_cast<std::uint32_t>(lists.size())});
-    lists.push_back(list);
-    position_of_run.push_back(position);
+    lists.push_back(of.list(position));
   }
-  if (runs.empty()) return;
   const DryRunResult result = backend_.dry_run({{&pod, 1}, lists, runs});
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const DryRunAnswer& answer = result.answers[r];
     const NodeFinding finding = finding_of(answer, lists[r], limits_);
-    row.set(
-        position_of_run[r], finding,
-        finding == NodeFinding::kCandidate ? cost_of(of.ranks(position_of_run[r]), result, answer) : CandidateCost());
+    row.set(positions[r], finding,
+            finding == NodeFinding::kCandidate ? cost_of(of.ranks(positions[r]), result, answer) : CandidateCost());
   }
 }
 
@@ -403,7 +390,15 @@ PreemptionCandidate DefaultPreemption::candidate_at(const PodToPlace& pod, std::
 /// The first of the best candidates that is preferred.
 std::optional<PreemptionCandidate> DefaultPreemption::preferred_candidate(const PodToPlace& pod, CandidateRow& row,
                                                                           const CandidateTest& is_preferred) {
-  const std::vector<std::uint32_t> positions = row.cheapest(kReplaceableTriesMax);
+  std::vector<std::uint32_t> positions = row.cheapest(kReplaceableTriesMax);
+  for (;;) {
+    std::vector<std::uint32_t> untried;
+    std::copy_if(positions.begin(), positions.end(), std::back_inserter(untried),
+                 [&](std::uint32_t position) { return row.finding(position) == NodeFinding::kBounded; });
+    if (untried.empty()) break;
+    try_nodes(pod, untried, row);
+    positions = row.cheapest(kReplaceableTriesMax);
+  }
   leave_out(pod, positions, row);
   for (const std::uint32_t position : positions) {
     if (row.finding(position) != NodeFinding::kCandidate) continue;
@@ -415,14 +410,21 @@ std::optional<PreemptionCandidate> DefaultPreemption::preferred_candidate(const 
 
 /// Of the candidates of the least cost where eviction can help, the first.
 std::optional<std::size_t> DefaultPreemption::best_candidate(const PodToPlace& pod, CandidateRow& row) {
-  const std::optional<std::size_t> best = row.best();
-  if (!best) return best;
-  const auto position = static_cast<std::uint32_t>(*best);
-  leave_out(pod, {&position, 1}, row);
-  if (row.finding(*best) == NodeFinding::kCandidate) return best;
-  // Perhaps none is one: all at once, since each search for the next best one looks at every node.
-  leave_out(pod, row.with(NodeFinding::kCandidate), row);
-  return row.best();
+  std::size_t tried_at_once = kTriedFirst;
+  for (;;) {
+    const std::optional<std::size_t> best = row.best();
+    if (!best) return best;
+    if (row.finding(*best) == NodeFinding::kBounded) {
+      try_nodes(pod, row.to_try(tried_at_once), row);
+      tried_at_once *= 2;
+      continue;
+    }
+    const auto position = static_cast<std::uint32_t>(*best);
+    leave_out(pod, {&position, 1}, row);
+    if (row.finding(*best) == NodeFinding::kCandidate) return best;
+    // Perhaps none is one: all at once, since each search for the next best one looks at every node.
+    leave_out(pod, row.with(NodeFinding::kCandidate), row);
+  }
 }
 
 }  // namespace berth

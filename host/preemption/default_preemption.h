@@ -102,21 +102,21 @@ class DefaultPreemption {
   /// @param pods  prepared, and without a node that accepts them
   /// @throws std::logic_error naming a pod that is not prepared
   std::vector<PreemptionResult> evaluate(std::span<const PodToPlace> pods);
-  /// The same for one pod, without what is not chosen. @param args  read for CandidateNodes::kKube
+  /// The same for one pod, without what is not chosen. @param profile  of the pod
   /// @param is_preferred  candidates for which it is true go before the others; empty: all are alike. It may prepare
   /// pods and open forks
-  PreemptionChoice choose(const PodToPlace& pod, const DefaultPreemptionArgs& args = {},
-                          const CandidateTest& is_preferred = {});
+  PreemptionChoice choose(const PodToPlace& pod, const Profile& profile, const CandidateTest& is_preferred = {});
   /// A pod is evicted: with PreemptionLimits::keeps_budgets its budgets allow one eviction less from now on.
   void note_eviction(const Pod& pod);
 
  private:
-  PreemptionChoice choose_of_all(const PodToPlace& pod, const CandidateTest& is_preferred);
+  PreemptionChoice choose_of_all(const PodToPlace& pod, const Profile& profile, const CandidateTest& is_preferred);
   PreemptionChoice choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args,
                                   const CandidateTest& is_preferred);
   std::string leave_out_before(const PodToPlace& pod, CandidateRow& row);
   std::string leave_out(const PodToPlace& pod, std::span<const std::uint32_t> positions, CandidateRow& row);
-  void find_candidates(const PodToPlace& pod, CandidateRow& row);
+  void bound_unknown(const PodToPlace& pod, const Profile& profile, CandidateRow& row);
+  void try_nodes(const PodToPlace& pod, std::span<const std::uint32_t> positions, CandidateRow& row);
   std::optional<std::size_t> best_candidate(const PodToPlace& pod, CandidateRow& row);
   std::optional<PreemptionCandidate> preferred_candidate(const PodToPlace& pod, CandidateRow& row,
                                                          const CandidateTest& is_preferred);

@@ -74,8 +74,8 @@ PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {
   CandidateTest is_preferred;
   if (limits_.replaceable_first)
     is_preferred = [&](const PreemptionCandidate& candidate) { return replaceable_.fit_elsewhere(pod, candidate); };
-  PreemptionChoice choice = preemption_->choose(
-      pod, config_.profiles[static_cast<std::size_t>(pod.profile)].args.default_preemption, is_preferred);
+  PreemptionChoice choice =
+      preemption_->choose(pod, config_.profiles[static_cast<std::size_t>(pod.profile)], is_preferred);
   if (choice.candidate) return {{}, std::move(choice.candidate), false};
   PostFilterResult result{as_preemption_text(choice.error.empty() ? choice.message : choice.error),
                           {},

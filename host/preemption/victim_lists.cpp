@@ -26,6 +26,7 @@ void VictimLists::refresh() {
     for (const NodeInfo* const node : changed) {
       const std::size_t position = find(node->name);
       changed_positions_.push_back(static_cast<std::uint32_t>(position));
+      rooms_[position] = NodeRoom::of(*node);
       for (auto& [priority, of] : lists_) of.lists[position] = {};
     }
   }
@@ -37,6 +38,7 @@ void VictimLists::number_nodes() {
   for (std::int32_t slot = 0; slot < backend_.slot_count(); ++slot)
     if (const std::string_view name = backend_.node_name({slot}); !name.empty()) slots.emplace(name, slot);
   indexes_.clear();
+  rooms_.clear();
   position_of_.clear();
   position_of_slot_.assign(static_cast<std::size_t>(backend_.slot_count()), size());
   for (const NodeInfo* const node : nodes_) {
@@ -44,6 +46,7 @@ void VictimLists::number_nodes() {
     position_of_.emplace(node->name, indexes_.size());
     position_of_slot_[static_cast<std::size_t>(slot)] = indexes_.size();
     indexes_.push_back({slot});
+    rooms_.push_back(NodeRoom::of(*node));
   }
   order_generation_ = cache_.order_generation();
   is_numbered_ = true;
@@ -61,9 +64,10 @@ VictimLists::Series& VictimLists::series_of(std::int32_t priority) {
 }
 
 void VictimLists::make(std::size_t position, std::int32_t priority, List& list) {
-  List made{potential_victims(*nodes_[position], priority, budgets_), {}, next_victim_list_version()};
+  List made{potential_victims(*nodes_[position], priority, budgets_), {}, {}, next_victim_list_version()};
   made.ranks.reserve(made.victims.size());
   for (const Victim& victim : made.victims) made.ranks.add(*victim.pod);
+  made.bounds = {made.victims, made.ranks, footprints_};
   list = std::move(made);
 }
 

@@ -11,7 +11,9 @@
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
+#include "host/cluster/pod_footprint.h"
 #include "host/preemption/candidate_cost.h"
+#include "host/preemption/victim_bounds.h"
 #include "host/preemption/victims.h"
 
 namespace berth {
@@ -42,6 +44,8 @@ class VictimLists {
   std::size_t size() const { return nodes_.size(); }
   const NodeInfo& node(std::size_t position) const { return *nodes_[position]; }
   NodeIndex index(std::size_t position) const { return indexes_[position]; }
+  /// What the node has left.
+  const NodeRoom& room(std::size_t position) const { return rooms_[position]; }
   /// Position of the node; size() when there is none.
   std::size_t find(std::string_view name) const;
   /// The same of a node by its index.
@@ -62,6 +66,7 @@ class VictimLists {
   struct List {
     std::vector<Victim> victims;
     VictimRanks ranks;
+    VictimBounds bounds;
     std::uint64_t version = 0;  ///< VictimList::version; 0: not made
   };
 
@@ -91,6 +96,8 @@ class VictimLists {
   bool is_numbered_ = false;
   std::vector<const NodeInfo*> nodes_;
   std::vector<NodeIndex> indexes_;
+  std::vector<NodeRoom> rooms_;
+  FootprintMemo footprints_;
   std::vector<std::size_t> position_of_slot_;  ///< size() where the slot has no node
   std::unordered_map<std::string_view, std::size_t> position_of_;
   std::map<std::int32_t, Series> lists_;  ///< [priority]
@@ -108,6 +115,7 @@ class VictimLists::OfPriority {
     return {lists_.indexes_[position], list.victims, series_.series, list.version};
   }
   const VictimRanks& ranks(std::size_t position) { return lists_.kept_list(position, priority_, series_).ranks; }
+  const VictimBounds& bounds(std::size_t position) { return lists_.kept_list(position, priority_, series_).bounds; }
 
  private:
   VictimLists& lists_;

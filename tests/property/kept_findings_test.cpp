@@ -145,15 +145,19 @@ class Session {
     if (dice_.one_in(4)) kept().note_eviction(*dice_.pick(drawn_.pods).pod);
     cpu_->prepare(pods);
     DefaultPreemption fresh(*cpu_, history_->live_cache(), budgets_, limits_);
-    const std::string chosen = text_of(kept().choose(pods.front()), *cpu_);
+    const std::string chosen = text_of(kept().choose(pods.front(), profile_of(pods.front())), *cpu_);
     if (limits_.keeps_budgets) {  // evictions were noted, which a new one has not heard of
       RC_ASSERT(text_of(kept().evaluate(pods).front(), *cpu_) == chosen);
       return;
     }
-    const std::string expected = text_of(fresh.choose(pods.front()), *cpu_);
+    const std::string expected = text_of(fresh.choose(pods.front(), profile_of(pods.front())), *cpu_);
     if (expected != chosen) RC_FAIL("\n  fresh: " + expected + "\n  kept:  " + chosen);
     const std::string evaluated = text_of(fresh.evaluate(pods).front(), *cpu_);
     if (evaluated != chosen) RC_FAIL("\n  evaluated: " + evaluated + "\n  kept:      " + chosen);
+  }
+
+  const Profile& profile_of(const PodToPlace& pod) const {
+    return drawn_.config.profiles[static_cast<std::size_t>(pod.profile)];
   }
 
   Case& drawn_;

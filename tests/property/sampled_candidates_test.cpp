@@ -81,7 +81,9 @@ RC_GTEST_PROP(SampledCandidates, AreThoseOfAWalkFromSomeNode, ()) {
   DefaultPreemption all(cpu, *drawn.cache, budgets);
   for (const PodToPlace& pod : drawn.pods) {
     const PreemptionResult result = all.evaluate({&pod, 1}).front();
-    const PreemptionChoice choice = sampled.choose(pod, args);
+    Profile profile = drawn.config.profiles[static_cast<std::size_t>(pod.profile)];
+    profile.args.default_preemption = args;
+    const PreemptionChoice choice = sampled.choose(pod, profile);
     RC_ASSERT(choice.eligible == result.eligible);
     if (result.candidates.empty()) {
       RC_ASSERT(!choice.candidate && choice.message == result.message && choice.error == result.error);
@@ -96,7 +98,7 @@ RC_GTEST_PROP(SampledCandidates, AreThoseOfAWalkFromSomeNode, ()) {
     for (std::size_t offset = 0; offset < nodes.size(); ++offset)
       is_a_walk = is_a_walk || walk(offset, nodes, wanted, result.candidates) == chosen;
     if (!is_a_walk) RC_FAIL(pod.pod->full_name() + " chose " + chosen);
-    const PreemptionChoice again = sampled.choose(pod, args);
+    const PreemptionChoice again = sampled.choose(pod, profile);
     RC_ASSERT((again.candidate ? text_of(*again.candidate) : "none") == chosen);
   }
 }
