@@ -46,7 +46,8 @@ void CommitState::assume_placed() {
     const Profile& profile = config.profiles[static_cast<std::size_t>(kept.profile)];
     VolumeDecisionsPtr decisions = table.hosts().reserve(*kept.pod, profile, node_name);
     if (decisions != nullptr || is_journal_full()) detach_forks();
-    cluster.assume(kept.pod, node_name, std::move(decisions));
+    cluster.assume(kept.pod, node_name, decisions);
+    if (own_table_ != nullptr && decisions != nullptr) table.hosts().note_reserved(*decisions);
   }
   if (own_table_ != nullptr) table.hosts().forget_placed();
 }
@@ -62,8 +63,10 @@ void CommitState::follow_pod(const PodChange& change) {
       for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
   snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
   table.topology().change_pod(slot, change.before, change.after);
-  for (const PodPtr& pod : {change.before, change.after})
-    if (pod != nullptr) note_for_hosts(*pod, slot);
+  const bool is_one = change.before != nullptr && change.after != nullptr;  // mostly its binding is confirmed
+  if (!is_one || !table.hosts().are_alike(*change.before, *change.after))
+    for (const PodPtr& pod : {change.before, change.after})
+      if (pod != nullptr) note_for_hosts(*pod, slot);
   log.append({slot, -1, 0});
 }
 

@@ -31,7 +31,17 @@ void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::st
       note_slot(changes, other);
 }
 
-void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
+/// The built-in plugins read the names and the volumes of pods on nodes.
+bool HostColumns::are_alike(const Pod& a, const Pod& b) const {
+  if (!registered_.empty() || a.name != b.name || a.namespace_ != b.namespace_ || a.stored_uid != b.stored_uid)
+    return false;
+  return has_volumes(a) ? has_volumes(b) && a.rare().volumes == b.rare().volumes : !has_volumes(b);
+}
+
+void HostColumns::note_pod(const Pod& pod, std::int32_t slot) { note_pod(pod, slot, false); }
+
+/// @param reserves_later  note_reserved() says which volumes the pod takes
+void HostColumns::note_pod(const Pod& pod, std::int32_t slot, bool reserves_later) {
   if (columns_.empty() || !concern(pod)) return;  // without a column the pod's memory, mostly a cache miss, is not read
   const bool by_claims = knows_claims_ && registered_.empty();
   const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, by_claims ? &users_ : nullptr};
@@ -47,6 +57,13 @@ void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
       case HostReach::Kind::kDomain:
         note_domain(changes_[p], slot, reach.topology_key);
         break;
+      case HostReach::Kind::kVolumes:
+        if (reserves_later) {
+          changes_[p].awaits_taken = true;
+        } else {
+          note_everything(changes_[p]);
+        }
+        break;
       case HostReach::Kind::kEverything:
         note_everything(changes_[p]);
         break;
@@ -57,11 +74,28 @@ void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
 bool HostColumns::note_placed(const Pod& pod, std::int32_t slot) {
   if (columns_.empty() || !concern(pod)) return false;
   know_user(pod);
-  note_pod(pod, slot);
+  note_pod(pod, slot, true);
   placed_on_[slot].push_back(&pod);
   if (!has_volumes(pod)) return false;
   placed_.insert(&pod);
   return true;
+}
+
+void HostColumns::note_reserved(const VolumeDecisions& decisions) {
+  if (decisions.matches.empty()) return;
+  for (std::size_t p = 0; p < plugins_.size(); ++p) {
+    if (!plugins_[p]->takes_volumes()) continue;
+    ++changes_[p].taken;
+    if (memories_[p] == nullptr) continue;  // no column is filled
+    for (const std::string& name : memories_[p]->take(decisions, cluster_.cache(), several_wait_))
+      if (const std::int32_t slot = snapshot_.find_node(name); slot >= 0) note_slot(changes_[p], slot);
+  }
+}
+
+void HostColumns::forget_placed() {
+  placed_on_.clear();
+  placed_.clear();
+  for (Changes& changes : changes_) changes.awaits_taken = false;
 }
 
 bool HostColumns::forget_placed(const Pod& pod, std::int32_t slot) {
@@ -72,6 +106,8 @@ bool HostColumns::forget_placed(const Pod& pod, std::int32_t slot) {
 
 void HostColumns::note_node(std::int32_t slot, bool came_or_went, bool moves_pods) {
   if (moves_pods) return note_all();
+  for (const std::unique_ptr<HostMemory>& memory : memories_)
+    if (memory != nullptr) memory->note_nodes();
   for (Changes& changes : changes_) {
     note_slot(changes, slot);
     if (came_or_went) ++changes.node_events;

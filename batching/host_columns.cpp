@@ -61,9 +61,10 @@ VolumeDecisionsPtr HostColumns::reserve(const Pod& pod, const Profile& profile, 
   if (!concern(pod)) return nullptr;
   const NodeInfo* node = cluster_.cache().find_node(node_name);
   if (node == nullptr || node->node == nullptr) return nullptr;
-  for (const auto& plugin : plugins_) {
-    if (!profile.enables(ExtensionPoint::kReserve, plugin->name()) || !plugin->concerns(pod)) continue;
-    if (VolumeDecisionsPtr decisions = ask_reserve(*plugin, {pod, cluster_.cache()}, *node)) return decisions;
+  for (std::size_t p = 0; p < plugins_.size(); ++p) {
+    if (!profile.enables(ExtensionPoint::kReserve, plugins_[p]->name()) || !plugins_[p]->concerns(pod)) continue;
+    const HostQuery query{pod, cluster_.cache(), nullptr, memories_[p].get()};
+    if (VolumeDecisionsPtr decisions = ask_reserve(*plugins_[p], query, *node)) return decisions;
   }
   return nullptr;
 }
@@ -162,6 +163,8 @@ std::shared_ptr<HostColumn> HostColumns::find(const Signed& of, const PodPtr& po
   if (of.by_claims) {
     const std::vector<OwnClaim> claims = *own_claims(*pod, cluster_.cache().storage(), users_);
     added->claims = copies_of(claims);
+    const auto waits = [](const OwnClaim& own) { return own.volume == nullptr; };
+    several_wait_ = several_wait_ || std::count_if(claims.begin(), claims.end(), waits) > 1;
     added->shares_handles = added->plugin->reads_handles() && share_handles(claims);
   }
   column = std::move(added);
@@ -180,6 +183,7 @@ bool HostColumns::is_current(const HostColumn& column) const {
       (!column.claims && column.names != names_))
     return false;
   if (column.is_idle()) return true;
+  if (changes.awaits_taken || (!column.claims && column.taken != changes.taken)) return false;
   return column.position == changes.end() && (!column.node_names || column.node_events == changes.node_events);
 }
 
@@ -195,6 +199,7 @@ void HostColumns::refill(const HostSide& side) {
     const bool is_error = column.pre_filter.code == StatusCode::kError || column.pre_score.code == StatusCode::kError ||
                           column.has_errors();
     if (is_error) column.is_filled = false;
+    changes_[column.plugin_index].awaits_taken = false;
     if (!is_current(column)) refill(column);
   }
 }
@@ -202,7 +207,7 @@ void HostColumns::refill(const HostSide& side) {
 void HostColumns::refill(HostColumn& column) {
   const Changes& changes = changes_[column.plugin_index];
   const bool is_partly_current = column.is_filled && column.generation == changes.generation &&
-                                 (column.claims || column.names == names_) &&
+                                 (column.claims || (column.names == names_ && column.taken == changes.taken)) &&
                                  column.version == column.plugin->version() && column.position >= changes.begin &&
                                  (!column.node_names || column.node_events == changes.node_events) &&
                                  column.refusals.size() <= column.refusal_of.size() + kUnusedRefusals;
@@ -227,7 +232,7 @@ std::vector<std::int32_t> HostColumns::stale_slots(const HostColumn& column) con
 /// Only what its answers read of nodes has changed, and the plugin can be asked about a node with more pods.
 bool HostColumns::can_follow(const HostColumn& column) const {
   const Changes& changes = changes_[column.plugin_index];
-  return column.claims && column.is_filled && column.generation == changes.generation &&
+  return column.claims && !changes.awaits_taken && column.is_filled && column.generation == changes.generation &&
          column.version == column.plugin->version() && column.position >= changes.begin && column.only_refuses() &&
          column.refusals.size() <= column.refusal_of.size() + kUnusedRefusals;
 }
@@ -279,6 +284,7 @@ void HostColumns::fill_all(HostColumn& column) {
   column.is_filled = false;
   column.version = column.plugin->version();
   column.generation = changes_[column.plugin_index].generation;
+  column.taken = changes_[column.plugin_index].taken;
   column.names = names_;
   HostPreFilterAnswer pre_filter = ask_pre_filter(*column.plugin, query);
   column.pre_filter = std::move(pre_filter.status);

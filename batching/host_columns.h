@@ -50,6 +50,7 @@ struct HostColumn {
   // The state of plugin and cluster for which the column was filled:
   std::uint64_t version = 0;     ///< HostPlugin::version()
   std::uint64_t generation = 0;  ///< HostColumns::Changes::generation
+  std::uint64_t taken = 0;       ///< HostColumns::Changes::taken
   std::uint64_t names = 0;       ///< HostColumns::names_, of pods that are known by the names of their claims
   std::uint64_t position = 0;    ///< in the plugin's list of stale slots
   std::uint64_t node_events = 0;
@@ -201,11 +202,15 @@ class HostColumns {
 
   // What makes columns stale.
 
+  /// No plugin reads of the one pod on a node what it does not read of the other.
+  bool are_alike(const Pod& a, const Pod& b) const;
   /// A pod came to a slot, or left it.
   void note_pod(const Pod& pod, std::int32_t slot);
   /// The same of a pod that a batch placed; the cluster is without it until forget_placed().
   /// @return its signature is another one now
   bool note_placed(const Pod& pod, std::int32_t slot);
+  /// The cluster has the placement of a pod, which assumes this.
+  void note_reserved(const VolumeDecisions& decisions);
   /// Those on a node, oldest first.
   std::span<const Pod* const> placed_on(std::int32_t slot) const {
     const auto placed = placed_on_.find(slot);
@@ -214,10 +219,7 @@ class HostColumns {
   std::span<const Pod* const> placed_on(std::string_view node_name) const {
     return placed_on_.empty() ? std::span<const Pod* const>() : placed_on(snapshot_.find_node(node_name));
   }
-  void forget_placed() {
-    placed_on_.clear();
-    placed_.clear();
-  }
+  void forget_placed();
   /// @return note_placed() said that its signature changed
   bool forget_placed(const Pod& pod, std::int32_t slot);
   /// A pod with volumes has a node, whose volumes they are then.
@@ -246,6 +248,8 @@ class HostColumns {
   /// What made the answers of one plugin stale.
   struct Changes {
     std::uint64_t generation = 1;  ///< changes with what concerns every answer
+    std::uint64_t taken = 0;       ///< placements that took volumes: they void columns of pods known by names
+    bool awaits_taken = false;     ///< a placement may take volumes, and is not in the cluster
     std::uint64_t node_events = 0;
     std::uint64_t begin = 0;          ///< slots before those in `slots`
     std::vector<std::int32_t> slots;  ///< oldest first
@@ -271,6 +275,7 @@ class HostColumns {
   void ask(HostColumn& column, std::span<const std::int32_t> slots);
   static void note_everything(Changes& changes);
   void note_slot(Changes& changes, std::int32_t slot) const;
+  void note_pod(const Pod& pod, std::int32_t slot, bool reserves_later);
   void note_domain(Changes& changes, std::int32_t slot, const std::string& topology_key) const;
 
   HostPlugins registered_;
@@ -280,6 +285,7 @@ class HostColumns {
   std::vector<Changes> changes_;  ///< [plugin]
   std::map<std::pair<std::size_t, std::string>, std::shared_ptr<HostColumn>> columns_;
   std::vector<std::unique_ptr<HostMemory>> memories_;  ///< [plugin]
+  bool several_wait_ = false;                          ///< of the claims that a column stands for
   ClaimUsers users_;
   bool knows_claims_;
   bool knows_users_ = false;           ///< those of the cluster's pods, too

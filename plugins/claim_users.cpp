@@ -43,6 +43,7 @@ bool ClaimUsers::add(const Pod& pod) {
     if (std::find(users.begin(), users.end(), uid) != users.end()) return;
     concerns_others = concerns_others || users.size() == (is_disk ? 0 : 1);
     users.push_back(uid);
+    if (is_disk && users.size() == 1) ++disk_count_;
   });
   return concerns_others;
 }
@@ -53,7 +54,7 @@ void ClaimUsers::remove(const Pod& pod) {
   for_each_use(pod, [&](const std::string& key) {
     const auto found = users_.find(key);
     if (found == users_.end()) return;
-    std::erase(found->second, uid);
+    if (std::erase(found->second, uid) > 0 && found->second.empty() && key.front() == kDisk) --disk_count_;
     if (found->second.empty()) users_.erase(found);
   });
 }
@@ -64,7 +65,7 @@ bool ClaimUsers::is_alone(std::string_view name_space, std::string_view claim) c
 }
 
 bool ClaimUsers::has_disk(std::string_view driver, std::string_view handle) const {
-  return users_.contains(disk_key(driver, handle));
+  return disk_count_ > 0 && users_.contains(disk_key(driver, handle));
 }
 
 }  // namespace berth

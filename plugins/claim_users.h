@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/objects/pod.h"
 
 namespace berth {
@@ -20,7 +21,10 @@ class ClaimUsers {
   /// only user of a claim, or a disk may have the handle of its volume
   bool add(const Pod& pod);
   void remove(const Pod& pod);
-  void clear() { users_.clear(); }
+  void clear() {
+    users_.clear();
+    disk_count_ = 0;
+  }
 
   /// By "namespace/name". Uids of pods.
   std::span<const std::string> of(const std::string& claim) const {
@@ -32,7 +36,8 @@ class ClaimUsers {
   bool has_disk(std::string_view driver, std::string_view handle) const;
 
  private:
-  std::unordered_map<std::string, std::vector<std::string>> users_;  ///< uids of pods, by claim or disk
+  ByName<std::vector<std::string>> users_;  ///< uids of pods, by claim or disk
+  std::size_t disk_count_ = 0;              ///< keys that are disks
 };
 
 }  // namespace berth

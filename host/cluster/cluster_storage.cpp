@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cluster/cluster_storage.h"
 
+#include <algorithm>
+#include <array>
+#include <set>
 #include <type_traits>
 
 #include "host/cluster/undo_steps.h"
@@ -17,6 +20,19 @@ template <class T>
 std::string key_of(const T& object) {
   if constexpr (requires { object.namespace_; }) return key_of(object.namespace_, object.name);
   return object.name;
+}
+
+/// Calls find(key) with the key of an object, which is a copy only where it is long.
+template <class Find>
+auto with_key(std::string_view name_space, std::string_view name, Find find) {
+  std::array<char, 256> room;
+  const std::size_t size = name_space.size() + 1 + name.size();
+  if (name_space.empty()) return find(name);
+  if (size > room.size()) return find(std::string_view(key_of(name_space, name)));
+  char* const end = std::copy(name_space.begin(), name_space.end(), room.data());
+  *end = '/';
+  std::copy(name.begin(), name.end(), end + 1);
+  return find(std::string_view(room.data(), size));
 }
 
 constexpr char kEnd = '\0';  // of a name: names do not contain it
@@ -113,14 +129,19 @@ const T* ClusterStorage::find(const Table<T>& table, std::string_view key) {
 
 const PersistentVolume* ClusterStorage::volume(std::string_view name) const { return find(volumes_, name); }
 const VolumeClaim* ClusterStorage::claim(std::string_view name_space, std::string_view name) const {
-  return claims_.empty() ? nullptr : find(claims_, key_of(name_space, name));
+  if (claims_.empty()) return nullptr;
+  return with_key(name_space, name, [&](std::string_view key) { return find(claims_, key); });
 }
 const StorageClass* ClusterStorage::storage_class(std::string_view name) const { return find(classes_, name); }
 const CsiNode* ClusterStorage::csi_node(std::string_view node_name) const { return find(csi_nodes_, node_name); }
 const CsiDriver* ClusterStorage::csi_driver(std::string_view name) const { return find(csi_drivers_, name); }
 
 void ClusterStorage::for_each_volume(const std::function<void(const PersistentVolume&)>& visit) const {
-  for (const auto& [name, entry] : volumes_) visit(entry.seen());
+  std::vector<const PersistentVolume*> volumes;
+  volumes.reserve(volumes_.size());
+  for (const auto& [name, entry] : volumes_) volumes.push_back(&entry.seen());
+  std::sort(volumes.begin(), volumes.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  for (const PersistentVolume* volume : volumes) visit(*volume);
 }
 
 void ClusterStorage::for_each_capacity(const std::function<void(const CsiStorageCapacity&)>& visit) const {
@@ -146,14 +167,25 @@ bool ClusterStorage::has_unclaimed(std::string_view class_name) const {
   return at != unclaimed_.end() && at->first.starts_with(begin);
 }
 
-bool ClusterStorage::is_reserved(const VolumeClaim& claim) const { return reserved_.contains(claim.full_name()); }
+bool ClusterStorage::is_reserved(const VolumeClaim& claim) const {
+  return with_key(claim.namespace_, claim.name, [&](std::string_view key) { return reserved_.contains(key); });
+}
+
+void ClusterStorage::for_each_reserved(const VolumeClaim& claim,
+                                       const std::function<void(const PersistentVolume&)>& visit) const {
+  const auto found = reserved_.find(key_of(claim.namespace_, claim.name));
+  if (found == reserved_.end()) return;
+  for (const std::string& name : std::set<std::string>(found->second.begin(), found->second.end()))
+    visit(*volume(name));
+}
 
 std::size_t ClusterStorage::handle_count(std::string_view driver, std::string_view handle) const {
   const auto found = handles_.find(pair_key(driver, handle));
   return found == handles_.end() ? 0 : found->second;
 }
 
-void ClusterStorage::count(Counts& counts, const std::string& key, bool comes) {
+template <class Counted>
+void ClusterStorage::count(Counted& counts, const std::string& key, bool comes) {
   std::size_t& entry = write(counts, key);
   if (comes) {
     ++entry;
@@ -162,9 +194,20 @@ void ClusterStorage::count(Counts& counts, const std::string& key, bool comes) {
   }
 }
 
+void ClusterStorage::reserve(const ObjectName& claim, const std::string& volume, bool comes) {
+  const std::string key = key_of(claim.namespace_, claim.name);
+  std::vector<std::string>& names = write(reserved_, key);
+  if (comes) {
+    names.push_back(volume);
+    return;
+  }
+  if (const auto at = std::find(names.begin(), names.end(), volume); at != names.end()) names.erase(at);
+  if (names.empty()) erase(reserved_, key);
+}
+
 void ClusterStorage::index(const PersistentVolume& volume, bool comes) {
   if (volume.claim_ref) {
-    count(reserved_, key_of(volume.claim_ref->namespace_, volume.claim_ref->name), comes);
+    reserve(*volume.claim_ref, volume.name, comes);
   } else {
     count(unclaimed_, pair_key(volume.class_name, volume.name), comes);
   }
@@ -200,7 +243,7 @@ StorageReach ClusterStorage::reach_of(const StorageObject& object) const {
 }
 
 void ClusterStorage::index_assumed(const PersistentVolume& volume, bool comes) {
-  count(reserved_, key_of(volume.claim_ref->namespace_, volume.claim_ref->name), comes);
+  reserve(*volume.claim_ref, volume.name, comes);
 }
 
 /// The entry goes, or another object comes in its place.
@@ -251,7 +294,7 @@ void ClusterStorage::upsert(const StorageObject& object) {
         const std::string key = key_of(stored);
         with_table(kind_of(object), [&](auto& table) {
           using Own = std::remove_reference_t<decltype(table)>;
-          if constexpr (std::is_same_v<Own, Table<T>>) {
+          if constexpr (std::is_same_v<Own, Table<T>> || std::is_same_v<Own, SortedTable<T>>) {
             if (const auto before = table.find(key); before != table.end()) end(before->second);
             index(*copy, true);
             write(table, key) = {std::move(copy), nullptr, 0, ++version_};

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +22,16 @@
 namespace berth {
 
 class UndoSteps;  // undo_steps.h
+
+/// For tables by name that are asked with a view of one. Not noexcept, so that the standard library keeps the hash of
+/// each name and does not compute it again for each name that it passes.
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+};
+/// In no order.
+template <class T>
+using ByName = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 
 using StorageObject =
     std::variant<PersistentVolume, VolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity, VolumeAttachment>;
@@ -73,8 +84,9 @@ class ClusterStorage {
   const StorageClass* storage_class(std::string_view name) const;
   const CsiNode* csi_node(std::string_view node_name) const;
   const CsiDriver* csi_driver(std::string_view name) const;
-  /// By name.
+  /// By name, for which they are sorted.
   void for_each_volume(const std::function<void(const PersistentVolume&)>& visit) const;
+  // By name:
   void for_each_capacity(const std::function<void(const CsiStorageCapacity&)>& visit) const;
   void for_each_attachment(const std::function<void(const VolumeAttachment&)>& visit) const;
   /// Volumes of the class that no claim has, as they are stored; "" for those without a class. By name.
@@ -82,9 +94,12 @@ class ClusterStorage {
   bool has_unclaimed(std::string_view class_name) const;
   /// Some volume is for the claim by its claimRef, as it is stored or assumed.
   bool is_reserved(const VolumeClaim& claim) const;
+  /// These volumes, each once, as they are assumed. By name.
+  void for_each_reserved(const VolumeClaim& claim, const std::function<void(const PersistentVolume&)>& visit) const;
   /// How many volumes have the handle for the driver, those that migrate to it included.
   std::size_t handle_count(std::string_view driver, std::string_view handle) const;
-  /// Every object as it is stored, whatever is assumed of it. @param visit  visit(const T&), for each kind of object T
+  /// Every object as it is stored, whatever is assumed of it, in no order. @param visit  visit(const T&), for each kind
+  /// of object T
   template <class Visit>
   void for_each_stored(Visit visit) const {
     const auto visit_all = [&visit](const auto& table) {
@@ -122,7 +137,9 @@ class ClusterStorage {
     const T& seen() const { return assumed != nullptr ? *assumed : *stored; }
   };
   template <class T>
-  using Table = std::map<std::string, Entry<T>, std::less<>>;
+  using Table = ByName<Entry<T>>;
+  template <class T>
+  using SortedTable = std::map<std::string, Entry<T>, std::less<>>;
   /// An object that is held for a pod, in the version that it had.
   struct Held {
     StorageKind kind;
@@ -143,8 +160,11 @@ class ClusterStorage {
   void with_table(StorageKind kind, Change change);
   template <class T>
   static const T* find(const Table<T>& table, std::string_view key);
-  using Counts = std::map<std::string, std::size_t, std::less<>>;
-  void count(Counts& counts, const std::string& key, bool comes);
+  using Counts = ByName<std::size_t>;
+  using SortedCounts = std::map<std::string, std::size_t, std::less<>>;
+  template <class Counted>
+  void count(Counted& counts, const std::string& key, bool comes);
+  void reserve(const ObjectName& claim, const std::string& volume, bool comes);
   void index(const PersistentVolume& volume, bool comes);
   void index(const VolumeClaim& claim, bool comes);
   template <class T>
@@ -165,14 +185,14 @@ class ClusterStorage {
   Table<StorageClass> classes_;
   Table<CsiNode> csi_nodes_;
   Table<CsiDriver> csi_drivers_;
-  Table<CsiStorageCapacity> capacities_;
-  Table<VolumeAttachment> attachments_;
+  SortedTable<CsiStorageCapacity> capacities_;
+  SortedTable<VolumeAttachment> attachments_;
   // What follows from objects as they are stored, and as they are assumed:
-  Counts unclaimed_;  ///< volumes, by class and name
-  Counts reserved_;   ///< by claim
-  Counts handles_;    ///< of volumes, by driver and handle
-  Counts naming_;     ///< claims, by the volume that they name and their own name
-  std::map<std::string, Assumption, std::less<>> assumptions_;  ///< by uid of the pod
+  SortedCounts unclaimed_;                     ///< volumes, by class and name
+  ByName<std::vector<std::string>> reserved_;  ///< volumes by claim: stored for it, and once more where assumed
+  Counts handles_;                             ///< of volumes, by driver and handle
+  SortedCounts naming_;                        ///< claims, by the volume that they name and their own name
+  ByName<Assumption> assumptions_;             ///< by uid of the pod
   std::uint64_t version_ = 0;
   UndoSteps* undo_ = nullptr;
 };

@@ -25,8 +25,9 @@ namespace berth {
 struct HostReach {
   enum class Kind : std::uint8_t {
     kNothing,
-    kNode,    ///< the answers of that node
-    kDomain,  ///< those of the nodes with the same value of the label `topology_key`; without the label, of that node
+    kNode,     ///< the answers of that node
+    kVolumes,  ///< those about pods that wait for volumes, by what Reserve says of the pod: HostMemory::take()
+    kDomain,   ///< those of the nodes with the same value of the label `topology_key`; without the label, of that node
     kEverything,  ///< every answer, that of PreFilter and PreScore included
   };
   Kind kind = Kind::kEverything;
@@ -59,6 +60,16 @@ class HostMemory {
   HostMemory& operator=(const HostMemory&) = delete;
   /// The claims of the node's pods, or their volumes, changed.
   virtual void forget(const NodeInfo& node) = 0;
+  /// Some node's object changed, came or went.
+  virtual void note_nodes() {}
+  /// A placement took these volumes, which the cluster assumes already. Each is told once.
+  /// @param with_others  pods with several waiting claims are known by what their claims say
+  /// @return the nodes about which Filter may answer otherwise now, where the pod is known by what its claims say; some
+  /// may come twice
+  virtual std::vector<std::string> take(const VolumeDecisions& /*decisions*/, const ClusterCache& /*cluster*/,
+                                        bool /*with_others*/) {
+    return {};
+  }
 };
 
 /// What a plugin is asked about.
@@ -124,6 +135,8 @@ class HostPlugin {
   }
   /// Filter reads which of the volumes are on a node already: OwnClaim::shares_handle matters.
   virtual bool reads_handles() const { return false; }
+  /// Some pod's reach() is kVolumes, of pods that are known by what their claims say.
+  virtual bool takes_volumes() const { return false; }
   /// null: the plugin remembers nothing.
   virtual std::unique_ptr<HostMemory> make_memory() const { return nullptr; }
   /// Changes when answers may change for a reason outside the cluster of the engine. Does not change during a call of

@@ -2,6 +2,8 @@
 #include "plugins/node_volume_limits/node_volume_limits.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -49,51 +51,68 @@ std::optional<std::int32_t> limit_of(const CsiNode& node, std::string_view drive
   return limit;
 }
 
-bool has_limits(const CsiNode* node) {
-  return node != nullptr && std::any_of(node->drivers.begin(), node->drivers.end(),
-                                        [](const CsiNode::Driver& driver) { return driver.limit.has_value(); });
-}
-
-/// A node with the volumes of its pods, one after another.
-struct KnownNode {
-  bool is_known = false;
-  const CsiNode* csi_node = nullptr;
-  bool has_limits = false;
-  std::vector<PodPtr> pods;  ///< that are counted, in the order of the node
-  VolumesOnNode volumes;
-  Status problem;  ///< of the first pod that has one; later ones are not counted
-
-  void add(const Pod& pod, const VolumeCounting& counting) {
-    if (!problem.ok() || pod.rare_fields == nullptr) return;
-    CountedVolumes used;
-    problem = counting.add(pod, false, used);
-    volumes.add(used);
+/// A node with the volumes of its pods.
+class KnownNode {
+ public:
+  explicit KnownNode(const CsiNode* csi_node)
+      : csi_node_(csi_node),
+        has_limits_(csi_node != nullptr &&
+                    std::any_of(csi_node->drivers.begin(), csi_node->drivers.end(),
+                                [](const CsiNode::Driver& driver) { return driver.limit.has_value(); })) {}
+  const CsiNode* csi_node() const { return csi_node_; }
+  bool has_limits() const { return has_limits_; }
+  const VolumesOnNode& volumes() const { return volumes_; }
+  void attach(CountedVolumes attached) { volumes_.attach(std::move(attached)); }
+  void add(PodPtr pod, const VolumeCounting& counting) {
+    pods_.push_back(std::move(pod));
+    std::vector<VolumesOnNode::Used>& used = used_.emplace_back();
+    if (pods_.back()->rare_fields == nullptr) return;
+    Status status = counting.for_each(*pods_.back(), false, [&](std::string_view name, std::string_view driver) {
+      used.push_back(volumes_.add(name, driver));
+    });
+    if (!status.ok()) problems_.emplace(pods_.size() - 1, std::move(status));
   }
+  /// Pods that stay in their place are not counted again.
+  void follow(const std::vector<PodPtr>& pods, const VolumeCounting& counting) {
+    std::size_t same = 0;
+    while (same < pods_.size() && same < pods.size() && pods_[same] == pods[same]) ++same;
+    for (; pods_.size() > same; pods_.pop_back(), used_.pop_back())
+      for (const VolumesOnNode::Used volume : used_.back()) volumes_.remove(volume);
+    problems_.erase(problems_.lower_bound(same), problems_.end());
+    for (; same < pods.size(); ++same) add(pods[same], counting);
+  }
+  /// Of the first pod that has one. null: none has
+  const Status* problem() const { return problems_.empty() ? nullptr : &problems_.begin()->second; }
+
+ private:
+  const CsiNode* csi_node_;
+  bool has_limits_;
+  std::vector<PodPtr> pods_;                            ///< in the order of the node
+  std::vector<std::vector<VolumesOnNode::Used>> used_;  ///< [pod]
+  std::map<std::size_t, Status> problems_;              ///< by position in pods_
+  VolumesOnNode volumes_;
 };
 
-/// The nodes of a cluster whose storage objects stay. What is known of a node grows with its pods; when others than the
-/// last ones went, it is counted again.
+/// The nodes of a cluster whose storage objects stay.
 class KnownNodes : public HostMemory {
  public:
   void forget(const NodeInfo& node) override { nodes_.erase(node.id); }
-  KnownNode& find(const NodeInfo& node, const ClusterStorage& storage, Release release) {
+  const KnownNode& find(const NodeInfo& node, const ClusterStorage& storage, Release release) {
     if (!attachments_) attachments_ = attachments_by_node(storage);
-    KnownNode& known = nodes_[node.id];
-    if (known.pods.size() > node.pods.size() || !std::equal(known.pods.begin(), known.pods.end(), node.pods.begin()))
-      known = {};
-    if (!known.is_known) {
-      known.is_known = true;
-      known.csi_node = storage.csi_node(node.name);
-      known.has_limits = has_limits(known.csi_node);
-      if (known.has_limits) known.volumes.attach(attached_to(node.name, *attachments_, storage));
+    auto known = nodes_.find(node.id);
+    if (known == nodes_.end()) {
+      KnownNode added(storage.csi_node(node.name));
+      if (added.has_limits()) added.attach(attached_to(node.name, *attachments_, storage));
+      known = nodes_.emplace(node.id, std::move(added)).first;
     }
-    if (!known.has_limits) return known;
-    const VolumeCounting counting(storage, known.csi_node, release);
-    for (std::size_t p = known.pods.size(); p < node.pods.size(); ++p) {
-      known.add(*node.pods[p], counting);
-      known.pods.push_back(node.pods[p]);
+    if (!known->second.has_limits()) return known->second;
+    try {
+      known->second.follow(node.pods, VolumeCounting(storage, known->second.csi_node(), release));
+    } catch (...) {
+      nodes_.erase(known);
+      throw;
     }
-    return known;
+    return known->second;
   }
 
  private:
@@ -104,36 +123,30 @@ class KnownNodes : public HostMemory {
 /// The volumes of the pod to be placed.
 struct Wanted {
   Status problem;
-  CountedVolumes volumes;
+  CountedVolumes volumes;  ///< by name
+  DriverCounts others;     ///< that no other pod has
   bool is_same_everywhere = false;
 
   Wanted(const HostQuery& query, const CsiNode* node, Release release) {
     const VolumeCounting counting(query.cluster.storage(), node, release);
     if (query.claims != nullptr) {
-      counting.add(*query.claims, volumes);
+      counting.add(*query.claims, others);
     } else {
       problem = counting.add(query.pod, true, volumes);
     }
     is_same_everywhere = !counting.asked_node();
   }
+  bool empty() const { return volumes.empty() && others.empty(); }
 };
 
 /// @param added  volumes of pods that are not among those of the node
 Status compare(const Wanted& pod, const CsiNode& csi_node, const VolumesOnNode& there, const CountedVolumes& added) {
-  std::map<std::string_view, std::int64_t> wanted;
+  DriverCounts wanted = pod.others;
   for (const auto& [name, driver] : pod.volumes)
-    if (!there.uses(name) && !added.contains(name)) ++wanted[driver];
-  if (wanted.empty()) return {};
-  VolumesOnNode with_added;
-  const VolumesOnNode* all = &there;
-  if (!added.empty()) {
-    with_added = there;
-    with_added.add(added);
-    all = &with_added;
-  }
+    if (!there.uses(name) && !added.contains(name)) ++count_of(driver, wanted);
   for (const auto& [driver, count] : wanted) {
     const std::optional<std::int32_t> limit = limit_of(csi_node, driver);
-    if (limit && all->count(driver) + count > *limit)
+    if (limit && there.count(driver, added) + count > *limit)
       return {StatusCode::kUnschedulable, "", {"node(s) exceed max volume count"}};
   }
   return {};
@@ -153,6 +166,9 @@ Status check_drivers(const CountedVolumes& wanted, const CsiNode* node, const Cl
   return {};
 }
 
+/// Of a pod that lives longer.
+PodPtr unowned(const Pod& pod) { return {PodPtr(), &pod}; }
+
 class LimitFilter {
  public:
   LimitFilter(const HostQuery& query, NodeVolumeLimitsRules rules)
@@ -163,7 +179,7 @@ class LimitFilter {
         anywhere_(query, nullptr, rules.release) {}
 
   bool accepts_everywhere() const {
-    return anywhere_.is_same_everywhere && anywhere_.problem.ok() && anywhere_.volumes.empty();
+    return anywhere_.is_same_everywhere && anywhere_.problem.ok() && anywhere_.empty();
   }
 
   Status on(const NodeInfo& node, Pods added, Pods removed) {
@@ -174,32 +190,30 @@ class LimitFilter {
  private:
   Status on(const Wanted& pod, const NodeInfo& node, Pods added, Pods removed) {
     if (!pod.problem.ok()) return pod.problem;
-    if (pod.volumes.empty()) return {};
+    if (pod.empty()) return {};
     if (needs_driver_)
       if (Status status = check_drivers(pod.volumes, storage_.csi_node(node.name), storage_, release_); !status.ok())
         return status;
-    if (query_.memory != nullptr && removed.empty()) {
-      const KnownNode& known = static_cast<KnownNodes*>(query_.memory)->find(node, storage_, release_);
-      return known.has_limits ? compare(pod, known, added) : Status{};
-    }
-    KnownNode counted;
-    counted.csi_node = storage_.csi_node(node.name);
-    if (!has_limits(counted.csi_node)) return {};
+    if (query_.memory != nullptr && removed.empty())
+      return compare(pod, static_cast<KnownNodes*>(query_.memory)->find(node, storage_, release_), added);
+    KnownNode counted(storage_.csi_node(node.name));
+    if (!counted.has_limits()) return {};
     if (!attachments_) attachments_ = attachments_by_node(storage_);
-    counted.volumes.attach(attached_to(node.name, *attachments_, storage_));
-    const VolumeCounting counting(storage_, counted.csi_node, release_);
-    for_each_pod(node, {}, removed, [&](const Pod& other) { counted.add(other, counting); });
+    counted.attach(attached_to(node.name, *attachments_, storage_));
+    const VolumeCounting counting(storage_, counted.csi_node(), release_);
+    for_each_pod(node, {}, removed, [&](const Pod& other) { counted.add(unowned(other), counting); });
     return compare(pod, counted, added);
   }
 
   Status compare(const Wanted& pod, const KnownNode& known, Pods added) const {
-    if (!known.problem.ok()) return known.problem;
-    const VolumeCounting counting(storage_, known.csi_node, release_);
+    if (!known.has_limits()) return {};
+    if (const Status* const problem = known.problem()) return *problem;
+    const VolumeCounting counting(storage_, known.csi_node(), release_);
     CountedVolumes volumes;
     for (const Pod* other : added)
       if (other->rare_fields != nullptr)
         if (Status status = counting.add(*other, false, volumes); !status.ok()) return status;
-    return berth::compare(pod, *known.csi_node, known.volumes, volumes);
+    return berth::compare(pod, *known.csi_node(), known.volumes(), volumes);
   }
 
   const HostQuery& query_;

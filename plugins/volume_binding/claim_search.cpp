@@ -11,6 +11,7 @@
 #include "host/framework/plugin_calls.h"
 #include "host/objects/node_match.h"
 #include "plugins/pod_query.h"
+#include "plugins/volume_binding/free_volumes.h"
 #include "plugins/volume_claims.h"
 
 namespace berth {
@@ -78,7 +79,9 @@ VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
 }
 
 ClaimSearch::ClaimSearch(const HostQuery& query, bool knows_attributes)
-    : storage_(query.cluster.storage()), knows_attributes_(knows_attributes) {
+    : storage_(query.cluster.storage()),
+      known_free_(static_cast<FreeVolumes*>(query.memory)),
+      knows_attributes_(knows_attributes) {
   if (query.claims != nullptr) {
     for (const ClaimCopy& copy : *query.claims) {
       if (copy.volume) {
@@ -153,7 +156,12 @@ bool ClaimSearch::sort_claim(const VolumeClaim& claim) {
   }
   if (storage_class->binding_mode != StorageClass::BindingMode::kWaitForFirstConsumer || !claim.volume_name.empty())
     return false;
-  delayed_.push_back({&claim, storage_class, problem_of(claim), {}, {}});
+  delayed_.push_back({&claim,
+                      storage_class,
+                      problem_of(claim),
+                      claim.selector ? PodLabelSelector(claim.selector) : PodLabelSelector::everything(),
+                      {},
+                      {}});
   return true;
 }
 
@@ -183,17 +191,13 @@ std::string ClaimSearch::problem_of(const VolumeClaim& claim) const {
 void ClaimSearch::add_volumes(Delayed& delayed) const {
   const VolumeClaim& claim = *delayed.claim;
   if (claim.selected_node) return;
-  const PodLabelSelector selector = claim.selector ? PodLabelSelector(claim.selector) : PodLabelSelector::everything();
-  const auto look_at = [&](const PersistentVolume& volume) {
-    const VolumeFit fit = fit_of(volume, claim, selector);
-    if (fit == VolumeFit::kOwn) delayed.bound_to_it.push_back(&volume);
-    if (fit == VolumeFit::kFree) delayed.free.push_back(&volume);
-  };
-  if (storage_.is_reserved(claim)) {
-    storage_.for_each_volume(look_at);
-  } else {
-    storage_.for_each_unclaimed(claim.class_name, look_at);
-  }
+  storage_.for_each_reserved(claim, [&](const PersistentVolume& volume) {
+    if (fit_of(volume, claim, delayed.selector) == VolumeFit::kOwn) delayed.bound_to_it.push_back(&volume);
+  });
+  if (known_free_ != nullptr) return;
+  storage_.for_each_unclaimed(claim.class_name, [&](const PersistentVolume& volume) {
+    if (fit_of(volume, claim, delayed.selector) == VolumeFit::kFree) delayed.free.push_back(&volume);
+  });
   std::stable_sort(delayed.free.begin(), delayed.free.end(),
                    [](const PersistentVolume* a, const PersistentVolume* b) { return a->capacity < b->capacity; });
 }
@@ -274,6 +278,11 @@ bool ClaimSearch::find_volume(const Delayed& delayed, const Node& node, ClaimsOn
   };
   for (const PersistentVolume* volume : delayed.bound_to_it)
     if (!is_taken(volume)) return accepts_labels(volume->node_affinity, node.labels) && take(volume);
+  if (known_free_ != nullptr) {
+    const PersistentVolume* const smallest =
+        known_free_->smallest(*delayed.claim, delayed.selector, node, storage_, is_taken);
+    return smallest != nullptr && take(smallest);
+  }
   for (const PersistentVolume* volume : delayed.free)
     if (!is_taken(volume) && accepts_labels(volume->node_affinity, node.labels)) return take(volume);
   return false;

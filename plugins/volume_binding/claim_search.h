@@ -15,6 +15,8 @@
 
 namespace berth {
 
+class FreeVolumes;  // free_volumes.h
+
 /// What a pod's claims find on a node.
 struct ClaimsOnNode {
   std::string error;                 ///< non-empty: the attempt ends
@@ -65,9 +67,10 @@ class ClaimSearch {
     const VolumeClaim* claim;
     const StorageClass* storage_class;
     std::string problem;  ///< non-empty: looking for a volume is an error
+    PodLabelSelector selector;
     // Volumes that suit the claim, whatever their node affinity:
     std::vector<const PersistentVolume*> bound_to_it;  ///< their claimRef is this claim
-    std::vector<const PersistentVolume*> free;         ///< smallest first
+    std::vector<const PersistentVolume*> free;         ///< smallest first; of a search without FreeVolumes
   };
   bool accepts_claims(const HostQuery& query);
   bool sort_claim(const VolumeClaim& claim);
@@ -82,6 +85,7 @@ class ClaimSearch {
   const CsiStorageCapacity* find_capacity(const Delayed& delayed, const Node& node) const;
 
   const ClusterStorage& storage_;
+  FreeVolumes* const known_free_;  ///< null: none are known
   const bool knows_attributes_;
   HostPreFilter pre_filter_;
   std::vector<Bound> bound_;

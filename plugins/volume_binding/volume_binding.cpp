@@ -2,11 +2,13 @@
 #include "plugins/volume_binding/volume_binding.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "host/framework/pod_signature.h"
 #include "plugins/volume_binding/capacity_score.h"
 #include "plugins/volume_binding/claim_search.h"
+#include "plugins/volume_binding/free_volumes.h"
 #include "plugins/volume_claims.h"
 
 namespace berth {
@@ -16,6 +18,15 @@ Status status_of(ClaimsOnNode&& found) {
   if (!found.error.empty()) return {StatusCode::kError, "", {std::move(found.error)}};
   if (found.reasons.empty()) return {};
   return {StatusCode::kUnschedulableAndUnresolvable, "", std::move(found.reasons)};
+}
+
+bool has_unbound_claim(const Pod& pod, const ClusterStorage& storage) {
+  const std::vector<PodVolume>& volumes = pod.rare().volumes;
+  return std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
+    const std::optional<std::string> name = claim_name(pod, volume);
+    const VolumeClaim* const claim = name ? storage.claim(pod.namespace_, *name) : nullptr;
+    return claim != nullptr && !claim->is_bound();
+  });
 }
 
 }  // namespace
@@ -70,24 +81,21 @@ std::optional<std::string> VolumeBinding::sign_claims(std::span<const OwnClaim> 
 /// the names of its claims, and then its own answers change.
 HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) const {
   const ClusterStorage& storage = query.cluster.storage();
+  if (!has_unbound_claim(query.pod, storage)) return {HostReach::Kind::kNothing};
   if (query.users != nullptr)
     if (const auto claims = own_claims(query.pod, storage, *query.users)) {
-      const auto is_unbound = [](const OwnClaim& own) { return own.volume == nullptr; };
       const auto may_take = [&](const OwnClaim& own) {
-        return own.shares_handle || (is_unbound(own) && storage.has_unclaimed(own.claim->class_name));
+        return own.volume == nullptr && storage.has_unclaimed(own.claim->class_name);
       };
-      if (std::none_of(claims->begin(), claims->end(), is_unbound) ||
-          std::none_of(claims->begin(), claims->end(), may_take))
-        return {HostReach::Kind::kNothing};
+      const auto shares_handle = [](const OwnClaim& own) { return own.shares_handle; };
+      if (std::none_of(claims->begin(), claims->end(), shares_handle))
+        return {std::any_of(claims->begin(), claims->end(), may_take) ? HostReach::Kind::kVolumes
+                                                                      : HostReach::Kind::kNothing};
     }
-  for (const PodVolume& volume : query.pod.rare().volumes) {
-    const std::optional<std::string> name = claim_name(query.pod, volume);
-    if (!name) continue;
-    const VolumeClaim* claim = query.cluster.storage().claim(query.pod.namespace_, *name);
-    if (claim != nullptr && !claim->is_bound()) return {HostReach::Kind::kEverything};
-  }
-  return {HostReach::Kind::kNothing};
+  return {HostReach::Kind::kEverything};
 }
+
+std::unique_ptr<HostMemory> VolumeBinding::make_memory() const { return std::make_unique<FreeVolumes>(); }
 
 HostPreFilter VolumeBinding::pre_filter(const HostQuery& query) const {
   return ClaimSearch(query, knows_attributes_).pre_filter();
@@ -121,13 +129,7 @@ Status VolumeBinding::pre_score(const HostQuery& /*query*/) const {
 
 VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo& node) const {
   if (shape_of(query.pod) == nullptr) return nullptr;
-  const ClusterStorage& storage = query.cluster.storage();
-  const bool has_unbound = has_volume(query.pod, [&](const PodVolume& volume) {
-    const std::optional<std::string> name = claim_name(query.pod, volume);
-    const VolumeClaim* claim = name ? storage.claim(query.pod.namespace_, *name) : nullptr;
-    return claim != nullptr && !claim->is_bound();
-  });
-  if (!has_unbound) return nullptr;
+  if (!has_unbound_claim(query.pod, query.cluster.storage())) return nullptr;
   const ClaimSearch search(query, knows_attributes_);
   if (search.pre_filter().code != StatusCode::kSuccess || !search.has_unbound()) return nullptr;
   const ClaimsOnNode found = search.on(*node.node);

@@ -26,6 +26,8 @@ class VolumeBinding : public HostPlugin {
   std::optional<std::string> sign(const Pod& pod) const override;
   std::optional<std::string> sign_claims(std::span<const OwnClaim> claims,
                                          const ClusterStorage& storage) const override;
+  bool takes_volumes() const override { return true; }
+  std::unique_ptr<HostMemory> make_memory() const override;
   HostReach reach(const HostQuery& query, const Node& node) const override;
   HostPreFilter pre_filter(const HostQuery& query) const override;
   void evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override;

@@ -70,6 +70,19 @@ TEST(ClusterStorage, KnowsWhichClaimsHaveVolumesOfTheirOwn) {
   EXPECT_TRUE(storage.is_reserved(claim("x")));
 }
 
+TEST(ClusterStorage, ListsTheVolumesOfAClaimOnceEach) {
+  ClusterStorage storage;
+  storage.upsert(claim("x"));
+  storage.upsert(claimed("b", "x"));
+  storage.upsert(volume("a", "fast"));
+  VolumeDecisions decisions;
+  decisions.matches = {{"default/x", "a"}, {"default/x", "b"}};
+  storage.assume("pod", std::make_shared<const VolumeDecisions>(decisions));
+  Names names;
+  storage.for_each_reserved(claim("x"), [&](const PersistentVolume& volume) { names.push_back(volume.name); });
+  EXPECT_EQ(names, (Names{"a", "b"}));
+}
+
 TEST(ClusterStorage, CountsHandlesAndTakesItBack) {
   ClusterStorage storage;
   storage.upsert(volume("a", "fast"));
