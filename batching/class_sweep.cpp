@@ -43,9 +43,9 @@ void ClassTable::renew_classes_of_kinds() {
       found = {};
     } else if (found.revision != revision) {
       const PodClass before = classes_[found.pod_class];
-      found = {
-          find_or_add(before.spec, before.node_name, before.profile, kind, {before.host_pod, before.host_signature}),
-          revision};
+      found = {find_or_add(before.spec, before.node_name, before.profile, kind,
+                           {before.host_pod, before.host_signature}, before.status_pod),
+               revision};
       take_over_node_sides(before, classes_[found.pod_class]);
     }
   }

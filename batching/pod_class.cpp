@@ -17,10 +17,11 @@
 namespace berth {
 namespace {
 
-/// A pod without status: what it adds to a node once it runs.
+/// A pod with what decides what it adds to a node.
 Pod bare_pod(const PodClass& pod_class) {
   Pod pod;
   pod.spec = pod_class.spec;
+  if (pod_class.status_pod != nullptr) pod.rare_fields = std::make_unique<const PodRare>(pod_class.status_pod->rare());
   return pod;
 }
 
@@ -83,7 +84,7 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
     if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.registered()))
       return add_error(std::move(*reason));
   const std::string host = after_signatures([&] { return hosts_.signature(*pod.pod, *profile(pod.profile).profile); });
-  if (!pod.pod->node_name.empty()) return find_or_add(pod, kind, host);
+  if (!pod.pod->node_name.empty() || has_status_resources(*pod.pod)) return find_or_add(pod, kind, host);
   if (!host.empty()) return find_by_spec(pod, kind, host);
   if (kind >= 0) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
@@ -133,15 +134,18 @@ std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind, 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
   if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.registered()))
     return add_error(std::move(*reason));
-  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind, {pod.pod, host});
+  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind, {pod.pod, host},
+                     has_status_resources(*pod.pod) ? pod.pod : nullptr);
 }
 
 std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
-                                     std::int32_t profile, std::int32_t kind, const HostOfPod& host) {
+                                     std::int32_t profile, std::int32_t kind, const HostOfPod& host,
+                                     const PodPtr& status_pod) {
   static const TopologyIndex::Compiled kNothing;
   const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
   std::string signature = with_profile(pod_signature(*spec), profile, node_name);
   if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
+  if (status_pod != nullptr) signature += status_signature(*status_pod);
   signature += host.signature;
   const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), -1);
   if (is_new) {
@@ -152,6 +156,7 @@ std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec,
     added.topology = topology.program;
     added.moves = topology.moves;
     added.signature = &at->first;
+    added.status_pod = status_pod;
     if (host.pod != nullptr && hosts_.concern(*host.pod)) {
       added.host_pod = host.pod;
       added.host_signature = host.signature;
@@ -181,13 +186,14 @@ void ClassTable::fill(PodClass& pod_class) {
   pod_class.requested = compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_,
                                           cluster_.cache());
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
-  pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
+  pod_class.balanced_requests = compile_scored_requests(balanced_requests(pod), profile.balanced_resources);
   // PreScore skips; where it is not enabled, Score returns 0.
   pod_class.balanced_skips = std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
                                          [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
-  pod_class.needs_int64 = any_needs_int64(pod_class.fit_requests) || any_needs_int64(pod_class.balanced_requests) ||
+  pod_class.needs_int64 = pod_class.status_pod != nullptr || any_needs_int64(pod_class.fit_requests) ||
+                          any_needs_int64(pod_class.balanced_requests) ||
                           std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
                                       [](const RequestedResource& r) { return r.amount >= kExactBelow; });
   pod_class.requests_may_wrap =
@@ -224,7 +230,8 @@ void ClassTable::refresh_deltas(std::uint64_t columns) {
   };
   classes_.for_each([&](std::int32_t, PodClass& pod_class) {
     const auto& scalars = pod_class.filter_amounts.scalars;  // every resource that a pod of the class requests
-    if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
+    if (pod_class.status_pod != nullptr || std::any_of(scalars.begin(), scalars.end(), is_new))
+      pod_class.delta = delta_of(bare_pod(pod_class));
   });
 }
 

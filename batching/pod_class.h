@@ -31,10 +31,11 @@ struct PodClass {
   std::shared_ptr<const PodSpec> spec;
   std::string node_name;        ///< spec.nodeName; empty for pending pods
   PodPtr host_pod;              ///< one of its pods, where plugins on the host run; they may read what the spec lacks
+  PodPtr status_pod;            ///< one of its pods, where these have resources in their status
   std::string host_signature;   ///< HostColumns::signature()
   std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash, for draws by class
 
-  ResourceAmounts filter_amounts;                ///< counted by the filter and by a node's requested amounts
+  ResourceAmounts filter_amounts;                ///< counted by the filter
   std::vector<RequestedResource> requested;      ///< checked by the filter
   std::vector<ScoredRequest> fit_requests;       ///< parallel to FitStrategy::resources
   std::vector<ScoredRequest> balanced_requests;  ///< parallel to CompiledProfile::balanced_resources
@@ -45,7 +46,9 @@ struct PodClass {
   std::shared_ptr<const TopologyProgram> topology;
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   HostSide host;                 ///< the plugins on the host that its profile runs
-  bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
+  /// Amounts of kExactBelow and above, or a pod that takes other amounts of a node than it requests: evaluated in
+  /// integers, pod by pod.
+  bool needs_int64 = false;
   // What may bring a score of it out of its range:
   bool requests_may_wrap = false;       ///< sums with its amounts, Snapshot::may_wrap()
   bool spread_may_be_negative = false;  ///< a maxSkew below 1, which the API server rejects: costs may be negative
@@ -235,7 +238,7 @@ class ClassTable {
   };
   static std::string with_profile(std::string signature, std::int32_t profile, const std::string& node_name);
   std::int32_t find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
-                           std::int32_t profile, std::int32_t kind, const HostOfPod& host);
+                           std::int32_t profile, std::int32_t kind, const HostOfPod& host, const PodPtr& status_pod);
   const std::string& score_error_with_hosts(std::int32_t c);
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);

@@ -4,6 +4,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "host/framework/draw.h"
 #include "host/framework/signature_writer.h"
 
@@ -112,6 +114,27 @@ std::string pod_signature(const PodSpec& spec) {
   write_tolerations(out, spec);
   out.list(spec.topology_spread_constraints, [&](const auto& constraint) { write(out, constraint); });
   out.texts(spec.image_volumes);
+  return out.take();
+}
+
+std::string status_signature(const Pod& pod) {
+  const PodRare& rare = pod.rare();
+  if (rare.status_resources.empty() && !rare.resize_infeasible) return {};
+  SignatureWriter out;
+  out.text("status");
+  out.number(rare.resize_infeasible);
+  const auto write_status = [&](const Container& container) {  // by position: signatures have no names of containers
+    const auto status =
+        std::find_if(rare.status_resources.begin(), rare.status_resources.end(),
+                     [&](const ContainerStatusResources& of) { return of.container_name == container.name; });
+    out.number(status != rare.status_resources.end());
+    if (status == rare.status_resources.end()) return;
+    out.number(status->has_resources);
+    out.resources(status->requests);
+    out.resources(status->allocated);
+  };
+  out.list(pod.spec->containers, write_status);
+  out.list(pod.spec->init_containers, write_status);
   return out.take();
 }
 

@@ -12,6 +12,10 @@ namespace berth {
 /// containers and volumes, limits and labels are not included, so that many pods share a class.
 std::string pod_signature(const PodSpec& spec);
 
+/// The same of what a kubelet says of the pod's resources, which counts once the pod is on a node, and is seldom said
+/// of one that is not; empty: nothing. Pods of equal pod_signature() are told apart by it.
+std::string status_signature(const Pod& pod);
+
 /// The part of the signature that is read by rules on the node object only, not on the load: classes that differ only
 /// in requests share it.
 std::string node_side_signature(const PodSpec& spec);

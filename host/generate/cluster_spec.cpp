@@ -264,12 +264,13 @@ void read_random(const JsonValue& value, RandomClusterOptions& out) {
       {{"maxNodes", &out.max_nodes},
        {"maxRunningPods", &out.max_running_pods},
        {"maxPendingPods", &out.max_pending_pods}}};
-  const std::array<std::pair<std::string_view, bool*>, 12> switches = {{
+  const std::array<std::pair<std::string_view, bool*>, 13> switches = {{
       {"overcommittedNodes", &out.overcommitted_nodes},
       {"malformedAffinity", &out.malformed_affinity},
       {"comparisonTolerations", &out.comparison_tolerations},
       {"podLevelResources", &out.pod_level_resources},
       {"statusResources", &out.status_resources},
+      {"pendingStatusResources", &out.pending_status_resources},
       {"nominatedPods", &out.nominated_pods},
       {"gatedPods", &out.gated_pods},
       {"foreignSchedulerNames", &out.foreign_scheduler_names},

@@ -225,7 +225,7 @@ class Builder {
 
   /// The loader drops figures that have no effect on any rule; the drawn objects have its form.
   void add_status_resources(Pod& pod) {
-    auto rare = std::make_unique<PodRare>();
+    auto rare = std::make_unique<PodRare>(pod.rare());
     rare->resize_infeasible = random_.chance(30);
     bool tells = rare->resize_infeasible;
     for (const auto* containers : {&pod.spec->containers, &pod.spec->init_containers}) {
@@ -246,6 +246,7 @@ class Builder {
       if (!node_names_.empty() && random_.chance(20)) pod.spec = pools_.spec(exact_fit());
       if (!second_profile_.empty() && extras_.chance(40)) assign_to_second_profile(pod);
       add_rare_fields(pod);
+      if (options_.pending_status_resources && extras_.chance(10)) add_status_resources(pod);
       objects_.pods.push_back(std::make_shared<const Pod>(std::move(pod)));
     }
   }

@@ -16,8 +16,9 @@ struct RandomClusterOptions {
   bool malformed_affinity = true;      ///< parse errors; in preferred terms they end a pod's cycle with an error
   bool comparison_tolerations = true;  ///< operators Gt and Lt
   bool pod_level_resources = true;
-  bool status_resources = true;  ///< in-place resize figures of running pods
-  bool nominated_pods = true;    ///< status.nominatedNodeName, unknown nodes included
+  bool status_resources = true;           ///< in-place resize figures of running pods
+  bool pending_status_resources = false;  ///< the same of pending pods, of which a kubelet says nothing as a rule
+  bool nominated_pods = true;             ///< status.nominatedNodeName, unknown nodes included
   bool gated_pods = true;
   bool foreign_scheduler_names = true;  ///< pods of "other-scheduler", which no default profile serves
   bool pods_on_unknown_nodes = true;

@@ -307,7 +307,7 @@ void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
     if (key == "containerStatuses" || key == "initContainerStatuses") read_container_statuses(field, statuses);
   });
   const bool is_on_node = !own.node_name.empty();
-  if (is_on_node && (told.resize_infeasible || can_raise_requests(*pod.spec, statuses))) {
+  if (told.resize_infeasible || can_raise_requests(*pod.spec, statuses)) {
     own.rare.status_resources = std::move(statuses);
     own.rare.resize_infeasible = told.resize_infeasible;
     own.has_rare = true;

@@ -119,7 +119,7 @@ ResourceList supported_pod_level_requests(const PodSpec& spec) {
 }
 
 bool has_status(const Pod& pod, const RequestOptions& options) {
-  return options.status_resources && (!pod.rare().status_resources.empty() || pod.rare().resize_infeasible);
+  return options.status_resources && has_status_resources(pod);
 }
 
 /// Names and exact amounts; a name is present when any contributing list has it.
@@ -180,7 +180,13 @@ ResourceList exact_pod_requests(const Pod& pod, const RequestOptions& options) {
   return request_list(pod, options, {});
 }
 
+bool has_status_resources(const Pod& pod) {
+  return !pod.rare().status_resources.empty() || pod.rare().resize_infeasible;
+}
+
 ResourceAmounts filter_requests(const Pod& pod) { return pod_requests(pod, {}); }
+
+ResourceAmounts balanced_requests(const Pod& pod) { return pod_requests(pod, {.status_resources = true}); }
 
 ResourceAmounts score_requests(const Pod& pod) {
   return pod_requests(pod, {.non_zero_defaults = true, .pod_level = false});

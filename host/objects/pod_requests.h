@@ -13,7 +13,7 @@ namespace berth {
 struct RequestOptions {
   bool non_zero_defaults = false;  ///< 100m cpu and 200Mi memory for containers that name none
   bool pod_level = true;
-  bool status_resources = false;               ///< in-place resize; matters for pods on a node only
+  bool status_resources = false;               ///< in-place resize; of pods on a node, with few exceptions
   bool status_resources_by_aggregate = false;  ///< v1.36 line: maximum over pod aggregates, init containers included
 };
 
@@ -28,8 +28,13 @@ ResourceList container_limits_total(const PodSpec& spec);
 /// cpu, memory and hugepages-*: what spec.resources may name.
 bool is_pod_level_resource(std::string_view name);
 
-/// NodeResourcesFit Filter and NodeResourcesBalancedAllocation, incoming pod.
+/// The pod has resources in its status, or a condition that concerns them.
+bool has_status_resources(const Pod& pod);
+
+/// NodeResourcesFit Filter, incoming pod.
 ResourceAmounts filter_requests(const Pod& pod);
+/// NodeResourcesBalancedAllocation, incoming pod.
+ResourceAmounts balanced_requests(const Pod& pod);
 /// NodeResourcesFit Score, incoming pod: container defaults, pod-level requests ignored (a quirk that v1.35 has).
 ResourceAmounts score_requests(const Pod& pod);
 /// What the pod adds to Requested of its node.

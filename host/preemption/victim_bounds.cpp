@@ -97,6 +97,7 @@ VictimBounds::VictimBounds(std::span<const Victim> list, const VictimRanks& rank
 
   of_all_ = Largest(amounts);
   std::vector<Amounts> lowest;
+  lowest.reserve(static_cast<std::size_t>(levels_.front().victims));
   for (std::int32_t v = 0; v < levels_.front().victims; ++v)
     lowest.push_back(amounts[order[static_cast<std::size_t>(v)]]);
   of_lowest_ = Largest(lowest);

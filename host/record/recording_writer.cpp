@@ -26,7 +26,7 @@ constexpr std::size_t kMessagesKnownMax = 10'000;
 /// on two busy cores costs more than the wait for a few hundred rows.
 constexpr std::int64_t kEventsPassedOn = 512;
 /// Rows of one statement: starting and ending it costs as much as a row.
-constexpr std::size_t kRowsAtOnce = 16;
+constexpr std::size_t kRowsAtOnce = 64;
 /// Batches of the write-ahead log before they are moved into the file, which waits for the disk. It is done by the
 /// thread while the next batch fills, not within a commit, for which a batch waits.
 constexpr std::int64_t kBatchesPerCheckpoint = 16;
@@ -73,20 +73,69 @@ std::string compressed(std::string_view bytes) {
 
 }  // namespace
 
+/// Values of the rows of a statement, which stay bound when it runs again: what most rows have in common is bound once.
+class RecordingWriter::Binder {
+ public:
+  Binder(const Database& database, const std::string& sql, std::size_t values) : statement_(database, sql) {
+    known_.resize(values);
+  }
+  /// Position of the first value of the row that is bound from now on, from 0.
+  void begin(std::size_t first) { next_ = first; }
+  void number(std::int64_t value) {
+    Known& known = known_[next_++];
+    if (known.kind == Known::Kind::kNumber && known.number == value) return;
+    known.kind = Known::Kind::kNumber;
+    known.number = value;
+    statement_.bind(static_cast<int>(next_), value);
+  }
+  /// A text that few rows differ in.
+  void common(std::string_view text) {
+    Known& known = known_[next_++];
+    if (known.kind == Known::Kind::kText && known.text == text) return;
+    known.kind = Known::Kind::kText;
+    known.text = text;
+    statement_.bind(static_cast<int>(next_), known.text);
+  }
+  /// @param text  lives until run() has returned
+  void text(std::string_view text) {
+    known_[next_++].kind = Known::Kind::kOther;
+    statement_.bind(static_cast<int>(next_), text);
+  }
+  void null() {
+    Known& known = known_[next_++];
+    if (std::exchange(known.kind, Known::Kind::kNull) != Known::Kind::kNull)
+      statement_.bind_null(static_cast<int>(next_));
+  }
+  void run() { statement_.run(); }
+
+ private:
+  struct Known {
+    enum class Kind : std::uint8_t { kOther, kNumber, kText, kNull };
+    Kind kind = Kind::kOther;
+    std::int64_t number = 0;
+    std::string text;
+  };
+  Statement statement_;
+  std::vector<Known> known_;  ///< [position - 1]; texts keep their addresses
+  std::size_t next_ = 0;
+};
+
 /// Inserts into a table of events, one row or kRowsAtOnce.
 struct RecordingWriter::Inserts {
   Inserts(const Database& database, std::string_view table, int columns_of_row)
-      : columns(columns_of_row), one(database, sql(table, 1)), many(database, sql(table, kRowsAtOnce)) {}
+      : columns(static_cast<std::size_t>(columns_of_row)),
+        one(database, sql(table, 1), columns),
+        many(database, sql(table, kRowsAtOnce), columns * kRowsAtOnce) {}
 
-  int columns;
-  Statement one;
-  Statement many;
+  std::size_t columns;
+  Binder one;
+  Binder many;
   std::vector<Row> waiting;
 
  private:
   std::string sql(std::string_view table, std::size_t rows) const {
     std::string row = "(?";
-    for (int column = 1; column < columns; ++column) row += ",?";
+    for (std::size_t column = 1; column < columns; ++column) row += ",?";
     row += ")";
     // FAIL: no copy of each page is kept to take back the rows of a statement. One that fails ends the transaction.
     std::string text = fmt::format("INSERT OR FAIL INTO {} VALUES", table) + row;
@@ -213,44 +262,41 @@ std::int64_t RecordingWriter::message_id(std::string_view text) {
   return message_count_;
 }
 
-/// @param first  position of the row's first value
-void RecordingWriter::bind(Statement& statement, int first, const Row& row) {
+/// @param first  position of the row's first value, from 0
+void RecordingWriter::bind(Binder& binder, std::size_t first, const Row& row) {
   const RecordedEventView& event = row.event;
-  statement.bind(first, row.id);
-  statement.bind(first + 1, event.time_us);
-  statement.bind(first + 2, event.pod.name_space);
-  statement.bind(first + 3, event.pod.name);
-  statement.bind(first + 4, event.pod.uid);
+  binder.begin(first);
+  binder.number(row.id);
+  binder.number(event.time_us);
+  binder.common(event.pod.name_space);
+  binder.text(event.pod.name);
+  binder.text(event.pod.uid);
   if (event.kind == RecordedKind::kDecision) {
-    statement.bind(first + 5, event.profile);
-    statement.bind(first + 6, event.attempt);
-    statement.bind(first + 7, event.result);
+    binder.common(event.profile);
+    binder.number(event.attempt);
+    binder.common(event.result);
     if (event.node.empty()) {
-      statement.bind_null(first + 8);
-      statement.bind_null(first + 9);
+      binder.null();
+      binder.null();
     } else {
-      statement.bind(first + 8, event.node);
-      statement.bind(first + 9, event.score);
+      binder.text(event.node);
+      binder.number(event.score);
     }
-    if (row.message == 0) {
-      statement.bind_null(first + 10);
-    } else {
-      statement.bind(first + 10, row.message);
-    }
+    row.message == 0 ? binder.null() : binder.number(row.message);
     return;
   }
-  statement.bind(first + 5, event.node);
+  binder.text(event.node);
   if (event.kind == RecordedKind::kBinding) return;
-  statement.bind(first + 6, event.preemptor.name_space);
-  statement.bind(first + 7, event.preemptor.name);
-  statement.bind(first + 8, event.preemptor.uid);
+  binder.common(event.preemptor.name_space);
+  binder.text(event.preemptor.name);
+  binder.text(event.preemptor.uid);
 }
 
 void RecordingWriter::insert(const RecordedEventView& event) {
   Inserts& inserts = statements_->events[static_cast<std::size_t>(event.kind)];
   inserts.waiting.push_back({event_count_, event, event.message.empty() ? 0 : message_id(event.message)});
   if (inserts.waiting.size() < kRowsAtOnce) return;
-  int first = 1;
+  std::size_t first = 0;
   for (const Row& row : inserts.waiting) {
     bind(inserts.many, first, row);
     first += inserts.columns;
@@ -262,11 +308,13 @@ void RecordingWriter::insert(const RecordedEventView& event) {
 /// The rows that are too few for a statement of many.
 void RecordingWriter::insert_waiting() {
   for (Inserts& inserts : statements_->events) {
-    for (const Row& row : std::exchange(inserts.waiting, {})) {
-      bind(inserts.one, 1, row);
+    for (const Row& row : inserts.waiting) {
+      bind(inserts.one, 0, row);
       inserts.one.run();
     }
+    inserts.waiting.clear();
   }
+  waiting_events_.clear();
 }
 
 void RecordingWriter::add(const RecordedEventView& event) {
@@ -279,11 +327,11 @@ void RecordingWriter::add(const RecordedEventView& event) {
 /// Gives the thread what was added since.
 void RecordingWriter::pass_on() {
   if (open_count_ == 0) return;
-  std::string events;
-  events.reserve(open_.size());
-  std::swap(open_, events);
+  const auto events = std::make_shared<std::string>();
+  events->reserve(open_.size());
+  std::swap(open_, *events);
   open_count_ = 0;
-  guarded([&] { jobs_.add([this, passed = std::move(events)] { write(passed); }); });
+  guarded([&] { jobs_.add([this, events] { write(events); }); });
 }
 
 void RecordingWriter::close_batch(std::int64_t time_us, bool is_end) {
@@ -301,9 +349,11 @@ void RecordingWriter::checkpoint() {
   guarded([&] { jobs_.add([this] { database_->execute(kCheckpoint); }); });
 }
 
-/// Rows of the batch that is open.
-void RecordingWriter::write(std::string_view events) {
+/// Rows of the batch that is open. Those that are too few for a statement wait for more, or for the end of the batch.
+void RecordingWriter::write(const std::shared_ptr<const std::string>& passed) {
   if (!std::exchange(in_transaction_, true)) statements_->start.run();
+  waiting_events_.push_back(passed);
+  std::string_view events = *passed;
   hash_.add_bytes(events);
   while (!events.empty()) {
     const RecordedEventView event = take_event(events);
@@ -311,11 +361,11 @@ void RecordingWriter::write(std::string_view events) {
     ++counts_[static_cast<std::size_t>(event.kind)];
     insert(event);
   }
-  insert_waiting();
 }
 
 void RecordingWriter::commit(std::int64_t time_us, bool is_end) {
   if (!std::exchange(in_transaction_, true)) statements_->start.run();
+  insert_waiting();
   const std::string hash = hash_.hex();
   Statement& row = statements_->batch;
   row.bind(1, ++batch_count_);
@@ -337,6 +387,8 @@ void RecordingWriter::restart() {
         "BEGIN;DELETE FROM decisions;DELETE FROM bindings;DELETE FROM evictions;DELETE FROM messages;"
         "DELETE FROM batches;COMMIT");
   });
+  for (Inserts& inserts : statements_->events) inserts.waiting.clear();
+  waiting_events_.clear();
   open_.clear();
   open_count_ = in_batch_ = 0;
   hash_.reset();

@@ -66,6 +66,7 @@ class RecordingWriter {
   std::string hash() const { return hash_.hex(); }
 
  private:
+  class Binder;
   struct Inserts;
   struct Statements;
   /// One event that is to be inserted.
@@ -81,9 +82,9 @@ class RecordingWriter {
   void close_batch(std::int64_t time_us, bool is_end);
   void checkpoint();
   // By the thread:
-  void write(std::string_view events);
+  void write(const std::shared_ptr<const std::string>& passed);
   void commit(std::int64_t time_us, bool is_end);
-  static void bind(Statement& statement, int first, const Row& row);
+  static void bind(Binder& binder, std::size_t first, const Row& row);
   void insert(const RecordedEventView& event);
   void insert_waiting();
   std::int64_t message_id(std::string_view text);
@@ -96,6 +97,7 @@ class RecordingWriter {
   std::int64_t in_batch_ = 0;    ///< of the batch that is open, those that the thread has included
   // Of the thread, while it has jobs:
   bool in_transaction_ = false;
+  std::vector<std::shared_ptr<const std::string>> waiting_events_;  ///< which rows that wait refer to
   DecisionHash hash_;
   struct TextHash {
     using is_transparent = void;

@@ -142,6 +142,12 @@ void fill_usage(const ClusterCache& cache, bool evicted_pods_are_gone, ScheduleR
   NodeAmounts node_after = node_before;
   std::unordered_map<const PodSpec*, std::pair<ResourceAmounts, std::int64_t>> placed_of_spec;
   for (const Placement& placement : result.placements) {
+    if (has_status_resources(*placement.pod)) {
+      const ResourceAmounts amounts = requested_on_node(*placement.pod);
+      placed.add(amounts, 1);
+      node_after.row(placement.node.value) += cpu_and_memory(amounts).transpose();
+      continue;
+    }
     auto [at, is_new] = placed_of_spec.try_emplace(placement.pod->spec.get());
     if (is_new) at->second.first = filter_requests(*placement.pod);
     ++at->second.second;
@@ -152,7 +158,7 @@ void fill_usage(const ClusterCache& cache, bool evicted_pods_are_gone, ScheduleR
   for (const Eviction& eviction : result.evictions) {
     // A pod that the run placed before it was evicted is not among the placements.
     if (!evicted_pods_are_gone || cache.get_pod(eviction.victim->uid()) == nullptr) continue;
-    const ResourceAmounts amounts = filter_requests(*eviction.victim);
+    const ResourceAmounts amounts = requested_on_node(*eviction.victim);
     node_after.row(eviction.node.value) -= cpu_and_memory(amounts).transpose();
     placed.add(amounts, -1);
     placed.add(std::string(kPods), -1);

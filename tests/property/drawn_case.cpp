@@ -185,6 +185,7 @@ ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods)
   options.nominated_pods = nominated_pods;
   options.max_nodes = dice.one_in(8) ? 160 : 30;
   options.topology_percent = 75;
+  options.pending_status_resources = true;
   ClusterObjects objects = random_cluster(seed, options);
   const bool mixed_priorities = dice.one_in(3);
   std::vector<PodPtr> pods;

@@ -394,7 +394,7 @@ void answer_in_threads(Case& drawn, Backend& engine) {
     for (std::size_t i = 0; i < result.outcomes.size(); ++i)
       history.answered(some[i].pod, std::string(engine.node_name(result.outcomes[i].node)));
   }
-  RC_ASSERT(threads.finish().empty());
+  for (const std::string& problem : threads.finish()) RC_FAIL(problem);
 }
 
 RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {

@@ -107,9 +107,14 @@ class PlacementCheck {
     Amounts used;
     std::set<std::string> asked;
     for (const Resident& resident : residents) {
-      for (const auto& [name, amount] : table(requested_on_node(*resident.pod))) used[name] += amount;
+      const Amounts wanted = table(filter_requests(*resident.pod));
+      for (const auto& [name, amount] : table(requested_on_node(*resident.pod))) {
+        // One with resources in its status was placed by what it requests, and takes those from then on.
+        const auto limit = resident.is_new ? wanted.find(name) : wanted.end();
+        used[name] += limit == wanted.end() ? (resident.is_new ? 0 : amount) : std::min(amount, limit->second);
+      }
       if (!resident.is_new) continue;
-      for (const auto& [name, amount] : table(filter_requests(*resident.pod))) {
+      for (const auto& [name, amount] : wanted) {
         if (amount > 0 && !is_ignored(name)) asked.insert(name);
       }
     }

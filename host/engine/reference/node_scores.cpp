@@ -125,17 +125,18 @@ std::int64_t node_resources_fit(const Request& request, const NodeState& state) 
 
 bool asks_no_balanced_resource(const Request& request) {
   const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
-  return std::all_of(resources.begin(), resources.end(),
-                     [&](const ResourceWeight& resource) { return request.filter_amounts.amount(resource.name) == 0; });
+  return std::all_of(resources.begin(), resources.end(), [&](const ResourceWeight& resource) {
+    return request.balanced_amounts.amount(resource.name) == 0;
+  });
 }
 
 std::int64_t balanced_allocation(const Request& request, const NodeState& state) {
   if (asks_no_balanced_resource(request)) return 0;  // reached where PreScore, which skips, is not enabled
   const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
   const Load load{state, false};
-  const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
+  const std::int64_t with = balance_score(resource_pairs(resources, load, request.balanced_amounts, true));
   if (request.gates->release() == Release::k1_35) return with;
-  const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
+  const std::int64_t without = balance_score(resource_pairs(resources, load, request.balanced_amounts, false));
   return kMaxNodeScore / 2 + wrapped(static_cast<__int128>(kMaxNodeScore / 2) + with - without) / 2;
 }
 

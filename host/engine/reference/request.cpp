@@ -21,8 +21,16 @@ std::vector<std::string> features_needed(const PodSpec& spec) {
 }  // namespace
 
 Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates, const ClusterView& cluster) {
-  Request request{&pod, &profile, &gates, &cluster, filter_requests(pod), score_requests(pod), host_ports_of(*pod.spec),
-                  {},   false};
+  Request request{&pod,
+                  &profile,
+                  &gates,
+                  &cluster,
+                  filter_requests(pod),
+                  score_requests(pod),
+                  balanced_requests(pod),
+                  host_ports_of(*pod.spec),
+                  {},
+                  false};
   if (gates.enabled("NodeDeclaredFeatures")) request.needed_features = features_needed(*pod.spec);
   request.compares_taints = gates.enabled("TaintTolerationComparisonOperators");
   return request;

@@ -18,8 +18,9 @@ struct Request {
   const Profile* profile;
   const FeatureGates* gates;
   const ClusterView* cluster;
-  ResourceAmounts filter_amounts;  ///< what the Filter and NodeResourcesBalancedAllocation read
-  ResourceAmounts score_amounts;   ///< what the Score of NodeResourcesFit reads
+  ResourceAmounts filter_amounts;    ///< what the Filter reads
+  ResourceAmounts score_amounts;     ///< what the Score of NodeResourcesFit reads
+  ResourceAmounts balanced_amounts;  ///< what NodeResourcesBalancedAllocation reads
   std::vector<HostPort> ports;
   std::vector<std::string> needed_features;  ///< sorted
   bool compares_taints;                      ///< tolerations Gt and Lt count

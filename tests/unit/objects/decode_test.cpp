@@ -254,6 +254,14 @@ TEST(DecodePod, StatusResourcesAreKeptOnlyWhenTheyCanRaiseARequest) {
   EXPECT_EQ(infeasible.pods.at(0)->rare().status_resources.size(), 1u);
 }
 
+TEST(DecodePod, StatusResourcesOfAPendingPodAreKept) {
+  std::string pending = pod_with_status(R"("containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"2"}}}])");
+  pending.erase(pending.find(R"("nodeName":"n",)"), std::string_view(R"("nodeName":"n",)").size());
+  const auto objects = load_good(pending);
+  EXPECT_TRUE(objects.pods.at(0)->node_name.empty());
+  EXPECT_EQ(objects.pods.at(0)->rare().status_resources.size(), 1u);
+}
+
 TEST(DecodePod, TheFirstDisruptionConditionSaysWhetherAPodWasPreempted) {
   const auto is_preempted = [](const std::string& conditions) {
     return load_good(pod_with_status(R"("conditions":[)" + conditions + "]")).pods.at(0)->rare().preempted;

@@ -283,6 +283,26 @@ TEST_F(QueueRunTest, AVictimThatWasResizedIsMadeAgainAsItsSpecSays) {
   }
 }
 
+TEST_F(QueueRunTest, APendingPodTakesWhatItsStatusSaysOnceItIsPlaced) {
+  add_node("a", 1000);
+  Pod& resized = add_pending("resized", 9);
+  resized.spec = spec_with_milli_cpu(100);
+  PodRare rare;
+  rare.status_resources.push_back(
+      {resized.spec->containers.front().name, {}, {{std::string(kCpu), *Quantity::parse("700m")}}, true});
+  resized.rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  // As the first without its status, before and behind it.
+  add_pending("first", 10).spec = resized.spec;
+  add_pending("equal", 8).spec = resized.spec;
+  add_pending("large", 7).spec = spec_with_milli_cpu(200);
+  add_pending("small", 6).spec = spec_with_milli_cpu(100);
+  for (const char* const backend : {"reference", "cpu"}) {
+    options_.engine.backend = backend;
+    run();
+    EXPECT_EQ(placed(), (Names{"first on a", "resized on a", "equal on a", "small on a"})) << backend;
+  }
+}
+
 TEST_F(QueueRunTest, WhereNoVictimFitsElsewhereTheCandidateIsThatOfUpstream) {
   add_node("a", 1000);
   add_node("b", 1000);
