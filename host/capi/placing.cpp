@@ -189,21 +189,25 @@ class Scheduling {
   /// What an attempt by score says that is made aside, so that a nomination stays: it knows the class's answers mostly.
   std::string why_nowhere(const PodToPlace& pod) {
     const std::unique_ptr<Fork> aside = fork_.state().fork.fork();
-    const std::vector<bool> among = among_asked(*aside);
+    const bool is_every_node = options_.choice == BERTH_CHOICE_FIRST_FIT && options_.nodes == nullptr &&
+                               (options_.flags & BERTH_SKIP_CORDONED) == 0;
+    std::vector<bool> among;
+    if (!is_every_node) among = among_asked(*aside);
     BatchLimits limits;
-    limits.among = &among;
+    limits.among = is_every_node ? nullptr : &among;  // rows know the answer of every node
     const BatchResult tried = aside->commit_batch({&pod, 1}, limits);
     const Outcome& outcome = tried.outcomes.front();
     if (outcome.message < 0) throw std::logic_error("an attempt by score places what no node accepts");
     return tried.messages[static_cast<std::size_t>(outcome.message)].text;
   }
   std::vector<bool> among_asked(Fork& fork) {
+    const bool keeps_indices = fork_.state().fork.keeps_indices() && fork.keeps_indices();
     std::vector<bool> among;
     for (std::size_t position = 0; position < asked_.size(); ++position) {
       const AskedNode& node = asked(position);
       if (node.index == kNoNode || node.is_skipped) continue;
       const NodeIndex index =
-          fork.keeps_indices() ? node.index : fork.find_node(*fork_.cluster()->nodes().name_of(numbers_[position]));
+          keeps_indices ? node.index : fork.find_node(*fork_.cluster()->nodes().name_of(numbers_[position]));
       const auto at = static_cast<std::size_t>(index.value);
       if (among.size() <= at) among.resize(at + 1);
       among[at] = true;

@@ -2,9 +2,10 @@
 // The groups and reservations of write_embedding.cpp.
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <optional>
-#include <stdexcept>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "host/objects/pod_copy.h"
@@ -31,8 +32,8 @@ std::vector<std::string> with_label(const std::vector<std::string>& names, const
 
 }  // namespace
 
-/// Upstream follows the try that was taken. The order of tries is that of copies of all pods that fit, as max_replicas
-/// counts them.
+/// Upstream follows the try that was taken. The order of tries is that of copies of all pods that fit in each domain,
+/// as max_replicas counts them.
 json Questions::schedule_group(berth_fork* fork, Model& model) {
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : asked_pods(model.history))
@@ -45,14 +46,21 @@ json Questions::schedule_group(berth_fork* fork, Model& model) {
   std::vector<std::string> keys;
   if (domain != BERTH_DOMAIN_NONE) keys.push_back(key);
   const std::size_t minimum = dice_.one_in(2) ? 0 : 1 + static_cast<std::size_t>(dice_.upto(1)) % pods.size();
+  const std::vector<std::string> among = left(names, nodes, model.history);
+  std::set<std::string> values;
+  for (const std::string& name : among)
+    if (const auto found = model.history.live_cache().find_node(name)->node->labels.find(key); found && !keys.empty())
+      values.emplace(*found);
   std::vector<OwnedPod> handles;
   std::map<std::string, std::int64_t> copies;  // by value
   for (const PodPtr& pod : pods) {
     handles.push_back(calls_.pod(pending_json(model.history, *pod)));
-    if (keys.empty()) continue;
-    const Replicas replicas = calls_.max_replicas(fork, handles.back().get(), nodes, keys);
-    if (replicas.count < 0) return nullptr;
-    for (const auto& [value, count] : replicas.of_value.at(key)) copies[value] += count;
+    for (const std::string& value : values) {
+      const NodeChoice in_it{with_label(among, key, value, model.history), 0};
+      const Replicas replicas = calls_.max_replicas(fork, handles.back().get(), in_it, {});
+      if (replicas.count < 0) return nullptr;
+      copies[value] += replicas.count;
+    }
   }
   const GroupPlaced group = calls_.schedule_group(fork, handles, nodes, keys, domain, minimum);
   std::vector<std::string> order;
@@ -66,11 +74,10 @@ json Questions::schedule_group(berth_fork* fork, Model& model) {
   }
   json follow = json::array();
   if (taken != nullptr) {
-    const std::vector<std::string> among =
-        with_label(left(names, nodes, model.history), taken->key, taken->value, model.history);
+    const std::vector<std::string> in_domain = with_label(among, taken->key, taken->value, model.history);
     for (std::size_t i = 0; i < pods.size(); ++i) {
       json line = group.pods[i].line(pods[i]->uid());
-      line["among"] = among;
+      line["among"] = in_domain;
       follow.push_back(std::move(line));
       attempted(pods[i], group.pods[i].node, model);
     }
