@@ -28,7 +28,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run reference abi install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-plugin bench-peer \
+        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
@@ -54,6 +54,7 @@ help:
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-embed    what calls of libberth cost, through berth.h, on the same cluster'
+	@echo 'make bench-embed-peer   the same questions through berth.h and through upstream'"'"'s framework; needs Go'
 	@echo 'make bench-plugin   examples/plugin beside the same rule built in; CLUSTER=FILE, a cluster with pods of Deployments app-N'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make bench-peer-preemption   the same for preemption'
@@ -230,6 +231,12 @@ bench-embed:
 	cmake --preset bench
 	cmake --build --preset bench --target bench_embed -j $(JOBS)
 	build/bench/bench/bench_embed
+
+bench-embed-peer: peer
+	scripts/install_dependencies.sh build bench
+	cmake --preset bench
+	cmake --build --preset bench --target bench_embed_peer -j $(JOBS)
+	bench/peer/embed.py --berth build/bench/bench/bench_embed_peer --peer build/oracle/peer
 
 bench-plugin:
 	scripts/install_dependencies.sh build bench

@@ -16,6 +16,8 @@ or reverts one, goes on in the cluster, and writes in each state the objects and
     preempt        candidates with their victims, budgets and upstream's choice, or the message, of pods that fit nowhere
     schedule       each placement must be one that upstream could make, with the same total, or the message the same; by first fit
                    and in an order it must be the first node that upstream accepts
+    group          the try that is taken is one that upstream could make; tries come in the order of max_replicas
+    reserve        copies stand where upstream could place them
     max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere;
                    on each node and value of a label as many as stand there then
     drain          each pod of the drained nodes goes to the first node that upstream accepts, or to one that upstream could choose,
@@ -36,7 +38,7 @@ import oracle_preemption
 from oracle_case import Case, ToolError, dice, distinct, read_json, run, without_volumes, write_json
 from oracle_embed_drains import draw_what_rules_read, drain_differences
 from oracle_embed_verbs import (JUDGED, alone_differences, as_moved_differences, check_differences, explain_differences,
-                                preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
+                                group_differences, preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
                                 set_differences)
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
 from oracle_records import Difference
@@ -82,7 +84,7 @@ class States:
             asked += [line for walk in state["walks"] if walk["verb"] in QUESTIONS for line in walk["follow"]]
             histories.append(([], state["path"] + asked))
         walks = [(state, walk) for state in self.states for walk in state["walks"] if walk["verb"] not in QUESTIONS]
-        histories += [(walk["pods"], state["path"] + walk["follow"]) for state, walk in walks]
+        histories += [(walk["pods"], walk.get("base", state["path"]) + walk["follow"]) for state, walk in walks]
         records = self.ask_upstream(histories)
         for state in self.states:
             for difference in self.question_differences(state, next(records)):
@@ -123,7 +125,7 @@ class States:
 QUESTIONS = ("explain", "preempt")
 WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
          "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
-         "as_moved": as_moved_differences}
+         "as_moved": as_moved_differences, "group": group_differences, "reserve": schedule_differences}
 
 
 class Work:

@@ -12,7 +12,8 @@ from oracle_records import Difference, record_differences, step_problem, without
 CODES = {0: None, 1: "Error", 2: "Unschedulable", 3: "UnschedulableAndUnresolvable", 6: "Pending"}
 JUDGED = 1
 PHASES = ("none", "PreFilter", "Filter", "node")
-FIRST_FIT, ORDER = 1, 2
+FIRST_FIT = 1
+PREFERRED = 2
 
 
 def parts(text):
@@ -159,6 +160,24 @@ def schedule_differences(walk, records, answers):
         if problem:
             yield Difference(record["pod"], *problem, record.get("message"), record.get("said"))
             return
+
+
+def group_differences(walk, records, answers):
+    records = list(records)
+    tries = [one["value"] for one in walk["tries"]]
+    expected = walk["domains"] if walk["domain"] else [""]
+    if walk["domain"] == PREFERRED:
+        expected = expected + [""]
+    is_whole = bool(walk["tries"]) and walk["tries"][-1]["placed"] == walk["count"]
+    if tries != expected[:len(tries)] or (not is_whole and len(tries) != len(expected)):
+        yield Difference("", "group tries", f"{expected} vs {tries}", None, walk["tries"])
+    most = max((one["placed"] for one in walk["tries"]), default=0)
+    taken = next((one for one in walk["tries"] if one["taken"]), None)
+    if (taken is not None) != (most >= (walk["minimum"] or walk["count"])):
+        yield Difference("", "group taken", f"{most} of {walk['minimum'] or walk['count']}", None, walk["tries"])
+    if taken is not None and taken["placed"] != sum(bool(record.get("chosen")) for record in records):
+        yield Difference("", "group placed", f"{taken}", None, walk["tries"])
+    yield from schedule_differences(walk, records, answers)
 
 
 def order_differences(walk, records, answers):

@@ -145,30 +145,34 @@ void measure_groups(Table& table, berth_cluster* cluster, const std::vector<bert
   berth_snapshot_free(&snapshot);
 }
 
+Pod pod_of_estimate(LoadedEngine& workload, int of_class) {
+  Pod pod = std::move(*copy_of(*workload.make_pod(of_class, "")));
+  pod.labels = LabelMap{{"app", "estimate-" + std::to_string(of_class)}};
+  PodSpec spec;
+  spec.containers = pod.spec->containers;
+  PodAffinityTerm own;
+  own.label_selector.emplace().match_labels = pod.labels;
+  if (of_class % 9 == 0) {
+    TopologySpreadConstraint spread;
+    spread.topology_key = "topology.kubernetes.io/zone";
+    spread.label_selector = own.label_selector;
+    spec.topology_spread_constraints.push_back(spread);
+  }
+  own.topology_key = of_class % 9 == 3 ? "kubernetes.io/hostname" : "topology.kubernetes.io/zone";
+  if (of_class % 9 == 3) spec.pod_anti_affinity.emplace().required.push_back(own);
+  if (of_class % 9 == 6) spec.pod_affinity.emplace().required.push_back(own);
+  pod.spec = std::make_shared<const PodSpec>(std::move(spec));
+  return pod;
+}
+
 namespace {
 
 std::vector<berth_pod*> pods_of_classes(LoadedEngine& workload, berth_cluster* cluster, int classes, int copies) {
   Bulk objects;
   for (int c = 0; c < classes; ++c) {
-    Pod pod = std::move(*copy_of(*workload.make_pod(c, "")));
-    const std::string app = "estimate-" + std::to_string(c);
-    pod.labels = LabelMap{{"app", app}};
-    PodSpec spec;
-    spec.containers = pod.spec->containers;
-    PodAffinityTerm own;
-    own.label_selector.emplace().match_labels = pod.labels;
-    if (c % 9 == 0) {
-      TopologySpreadConstraint spread;
-      spread.topology_key = "topology.kubernetes.io/zone";
-      spread.label_selector = own.label_selector;
-      spec.topology_spread_constraints.push_back(spread);
-    }
-    own.topology_key = c % 9 == 3 ? "kubernetes.io/hostname" : "topology.kubernetes.io/zone";
-    if (c % 9 == 3) spec.pod_anti_affinity.emplace().required.push_back(own);
-    if (c % 9 == 6) spec.pod_affinity.emplace().required.push_back(own);
-    pod.spec = std::make_shared<const PodSpec>(std::move(spec));
+    Pod pod = pod_of_estimate(workload, c);
     for (int i = 0; i < copies; ++i) {
-      pod.name = pod.stored_uid = app + "-" + std::to_string(i);
+      pod.name = pod.stored_uid = "estimate-" + std::to_string(c) + "-" + std::to_string(i);
       objects.add(pod);
     }
   }

@@ -4,7 +4,8 @@
 //
 // It drives the scheduler's own SchedulePod in process (PreFilter, Filter, PreScore, Score, select) and assumes each
 // placement in its cache before the next pod. There is no API server, no Reserve and no binding; reading the file and
-// filling cache and queue are not timed. With -preempt, pods that fit nowhere preempt (preemption.go).
+// filling cache and queue are not timed. With -preempt, pods that fit nowhere preempt (preemption.go); with -embed it answers
+// questions instead (embed.go).
 package main
 
 import (
@@ -36,6 +37,7 @@ type options struct {
 	maxSeconds  float64
 	preempt     bool
 	allNodes    bool
+	embed       string
 }
 
 // result is the printed result. Percentage 0 is the default: adaptive sampling of nodes.
@@ -71,6 +73,7 @@ func realMain(args []string) error {
 	flags.Float64Var(&o.maxSeconds, "max-seconds", 0, "stop when this much time was measured; 0 is never")
 	flags.BoolVar(&o.preempt, "preempt", false, "run DefaultPreemption for pods that fit nowhere, up to their nomination")
 	flags.BoolVar(&o.allNodes, "all-nodes", false, "with -preempt: dry runs of every node, not of a random tenth")
+	flags.StringVar(&o.embed, "embed", "", "the questions of bench_embed_peer; each row of them takes -max-seconds at most, and one round")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
@@ -104,6 +107,9 @@ func measure(path string, o options) (any, error) {
 	config, err := upstream.ReadConfig(o.config)
 	if err != nil {
 		return nil, err
+	}
+	if o.embed != "" {
+		return measureEmbedding(ctx, cluster, config, o)
 	}
 	if o.preempt {
 		return measurePreemption(ctx, path, cluster, config, o)

@@ -16,6 +16,12 @@ constexpr std::array<std::string_view, 4> kReadNodes = {"NodeUnschedulable", "No
 /// Pods that come make them refuse more.
 constexpr std::array<std::string_view, 2> kReadLoads = {"NodePorts", "NodeResourcesFit"};
 
+bool is_about_node_sets(const std::vector<std::string>& reasons) {
+  static const std::string text = node_set_text({});
+  const std::string_view begin = std::string_view(text).substr(0, text.find('[') + 1);
+  return std::ranges::any_of(reasons, [&](const std::string& reason) { return reason.starts_with(begin); });
+}
+
 }  // namespace
 
 std::string why_nowhere(Fork& fork, const PodToPlace& pod, std::span<const NodeIndex> nodes) {
@@ -23,12 +29,12 @@ std::string why_nowhere(Fork& fork, const PodToPlace& pod, std::span<const NodeI
   const PodStatuses statuses = fork.statuses_on(pod, nodes);
   Diagnosis diagnosis;
   diagnosis.node_count = static_cast<std::int64_t>(nodes.size());
-  bool is_of_pre_filter = true;
+  bool is_refused = true;  // by a PreFilter plugin, and not because those name other nodes
   for (const NodeStatus& status : statuses.nodes) {
     for (const std::string& reason : status.status.reasons) ++diagnosis.reason_counts[reason];
-    is_of_pre_filter = is_of_pre_filter && status.is_of_pre_filter;
+    is_refused = is_refused && status.is_of_pre_filter && !is_about_node_sets(status.status.reasons);
   }
-  if (is_of_pre_filter && diagnosis.reason_counts.size() == 1)
+  if (is_refused && diagnosis.reason_counts.size() == 1)
     diagnosis.pre_filter_message = diagnosis.reason_counts.begin()->first;
   return fit_error_text(diagnosis);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -185,15 +186,33 @@ class Scheduling {
     error = why_nowhere(pod);
     return std::nullopt;
   }
+  /// What an attempt by score says that is made aside, so that a nomination stays: it knows the class's answers mostly.
   std::string why_nowhere(const PodToPlace& pod) {
-    std::vector<NodeIndex> nodes;
-    std::set<std::int32_t> seen;  // an order may name a node twice
+    const std::unique_ptr<Fork> aside = fork_.state().fork.fork();
+    const bool is_every_node = options_.choice == BERTH_CHOICE_FIRST_FIT && options_.nodes == nullptr &&
+                               (options_.flags & BERTH_SKIP_CORDONED) == 0;
+    std::vector<bool> among;
+    if (!is_every_node) among = among_asked(*aside);
+    BatchLimits limits;
+    limits.among = is_every_node ? nullptr : &among;  // rows know the answer of every node
+    const BatchResult tried = aside->commit_batch({&pod, 1}, limits);
+    const Outcome& outcome = tried.outcomes.front();
+    if (outcome.message < 0) throw std::logic_error("an attempt by score places what no node accepts");
+    return tried.messages[static_cast<std::size_t>(outcome.message)].text;
+  }
+  std::vector<bool> among_asked(Fork& fork) {
+    const bool keeps_indices = fork_.state().fork.keeps_indices() && fork.keeps_indices();
+    std::vector<bool> among;
     for (std::size_t position = 0; position < asked_.size(); ++position) {
       const AskedNode& node = asked(position);
-      if (node.index != kNoNode && !node.is_skipped && seen.insert(node.index.value).second)
-        nodes.push_back(node.index);
+      if (node.index == kNoNode || node.is_skipped) continue;
+      const NodeIndex index =
+          keeps_indices ? node.index : fork.find_node(*fork_.cluster()->nodes().name_of(numbers_[position]));
+      const auto at = static_cast<std::size_t>(index.value);
+      if (among.size() <= at) among.resize(at + 1);
+      among[at] = true;
     }
-    return capi::why_nowhere(fork_.state().fork, pod, nodes);
+    return among;
   }
 
   WhatIf& fork_;

@@ -305,6 +305,24 @@ TEST_P(Drain, MovesPodsThatWerePlacedInAFork) {
   EXPECT_EQ(drain(committed.get(), {from}, options)[0].pods.at("uid-small").second, to);
 }
 
+TEST_P(Drain, CountsNodesThatPreFilterDoesNotName) {
+  const OwnedCluster cluster = make_cluster(GetParam(), 1);
+  for (const char* const name : {"n0", "n1", "n2"}) upsert(cluster.get(), node_json({.name = name}));
+  upsert(cluster.get(),
+         R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default","uid":"uid-p"},)"
+         R"("spec":{"nodeName":"n0","containers":[{"name":"c"}],"affinity":{"nodeAffinity":{)"
+         R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[)"
+         R"({"key":"metadata.name","operator":"In","values":["n0"]}]}]}}}}})");
+  const OwnedSnapshot snapshot = snapshot_of(cluster.get());
+  berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+  options.rules_off = kAllRules;
+  for (const std::uint32_t flags : {0U, std::uint32_t{BERTH_DRAIN_BY_SCORE}}) {
+    options.flags = flags;
+    EXPECT_EQ(drain(snapshot.get(), {node_number(cluster.get(), "n0")}, options)[0].messages.at("uid-p"),
+              "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+  }
+}
+
 TEST_P(Drain, RefusesWhatMakesNoSense) {
   const OwnedCluster cluster = make_cluster(GetParam(), 1);
   upsert(cluster.get(), node_json({.name = "n0"}));

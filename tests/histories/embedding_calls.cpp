@@ -5,40 +5,14 @@
 
 #include <stdexcept>
 
+#include "tests/histories/embedding_columns.h"
+
 namespace berth::test {
 namespace {
 
 using nlohmann::json;
 
-template <class T>
-std::vector<T> column(const berth_result& result, std::uint32_t id) {
-  berth_column view{};
-  must(berth_result_column(&result, id, &view, nullptr), nullptr);
-  std::vector<T> values(view.length);
-  for (std::size_t i = 0; i < view.length; ++i)
-    values[i] = *reinterpret_cast<const T*>(static_cast<const char*>(view.data) + i * view.stride);
-  return values;
-}
-
-std::string text(const berth_result& result, std::uint32_t number) {
-  berth_str found{};
-  must(berth_result_text(&result, number, &found, nullptr), nullptr);
-  return {found.data, found.size};
-}
-
-std::vector<std::string> texts(const berth_result& result, std::uint32_t id) {
-  std::vector<std::string> all;
-  for (const std::uint32_t number : column<std::uint32_t>(result, id)) all.push_back(text(result, number));
-  return all;
-}
-
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-
-std::vector<const berth_pod*> pointers(const std::vector<OwnedPod>& pods) {
-  std::vector<const berth_pod*> all;
-  for (const OwnedPod& pod : pods) all.push_back(pod.get());
-  return all;
-}
 
 }  // namespace
 

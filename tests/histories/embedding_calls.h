@@ -85,6 +85,18 @@ struct Replicas {
   std::map<std::string, std::map<std::string, std::int64_t>> of_value;  ///< by label key
 };
 
+/// A group, and the tries in which it was to be placed: label key and value, and how many pods found a node.
+struct GroupPlaced {
+  struct Try {
+    std::string key;
+    std::string value;
+    std::size_t placed = 0;
+    bool is_taken = false;
+  };
+  std::vector<Placement> pods;
+  std::vector<Try> tries;
+};
+
 /// A kind of node that may be added.
 struct ShapeQuestion {
   std::string name;  ///< of the node that is copied; empty: `node`
@@ -147,6 +159,14 @@ class EmbeddingCalls {
   /// @param existing  nodes that are tried first, with the flags of berth_scale_up_options
   std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const ShapeQuestion& shape,
                                   const NodeChoice& existing);
+
+  /// A group in one domain of a key. @param minimum  0: all
+  GroupPlaced schedule_group(berth_fork* fork, const std::vector<OwnedPod>& pods, const NodeChoice& nodes,
+                             const std::vector<std::string>& keys, std::uint32_t domain, std::size_t minimum);
+  /// @return where each copy went that was tried, and its uid
+  std::vector<std::pair<std::string, Placement>> reserve(const std::string& owner, const berth_pod* pod,
+                                                         std::size_t count, const NodeChoice& nodes);
+  void unreserve(const std::string& owner, std::size_t count);
 
   berth_error* error() { return &error_; }
 

@@ -108,6 +108,7 @@ class DrainSteps {
     const std::string name = fmt::format("moved-{}", pods_.size());
     json waiting = renamed(json_of(*pending_copy_of(pod)), name);
     waiting["metadata"].erase("deletionTimestamp");
+    waiting["spec"].erase("schedulingGates");  // an assumed pod may have some
     pods_.push_back(std::move(waiting));
     follow_.push_back(apply_line(removal_line("Pod", "", "", pod.uid())));
     follow_.push_back({{"explain", json::object()}});

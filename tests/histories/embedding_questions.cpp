@@ -170,6 +170,15 @@ void Questions::preempt(const Place& place, const json& checks, json& walks) {
   }
 }
 
+void Questions::attempted(const PodPtr& pod, const std::string& node, Model& model) {
+  model.history.answered(pod, node);
+  model.path.push_back(apply_line(nomination_line(pod->uid(), "")));
+  if (node.empty()) return;
+  json bound = json_of(*pod);
+  bound["spec"]["nodeName"] = node;
+  model.path.push_back(apply_line(pod_line(std::move(bound))));
+}
+
 json Questions::schedule(berth_fork* fork, Model& model) {
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : asked_pods(model.history))
@@ -192,12 +201,7 @@ json Questions::schedule(berth_fork* fork, Model& model) {
     if (how.choice != BERTH_CHOICE_SCORE) follow.push_back({{"explain", json::object()}});
     follow.push_back(std::move(line));
     if (keeps_nomination) continue;
-    model.history.answered(pods[i], node);
-    model.path.push_back(apply_line(nomination_line(pods[i]->uid(), "")));  // an attempt by score ends it
-    if (node.empty()) continue;
-    json bound = json_of(*pods[i]);
-    bound["spec"]["nodeName"] = node;
-    model.path.push_back(apply_line(pod_line(bound)));
+    attempted(pods[i], node, model);
   }
   return {{"verb", "schedule"},
           {"choice", how.choice},

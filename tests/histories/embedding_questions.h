@@ -35,6 +35,11 @@ class Questions {
   /// A few pending pods one after another; their fork keeps them. @return null: there are none
   nlohmann::json schedule(berth_fork* fork, Model& model);
 
+  /// A group of pending pods, all or at least a minimum, in one domain; their fork keeps them. @return null: none
+  nlohmann::json schedule_group(berth_fork* fork, Model& model);
+  /// Copies of a pending pod in the cluster, some of which are given back. @return null: none
+  nlohmann::json reserve(Model& model);
+
   std::vector<PodPtr> pending_pods(const ClusterHistory& history) const;
   /// Upstream's queue has the pod, and a cycle may begin with it.
   bool is_asked(const Pod& pod) const;
@@ -50,6 +55,8 @@ class Questions {
   void drain(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
 
   ShapeQuestion any_shape(const ClusterHistory& history);
+  /// The pod stands on the node from now on, by an attempt that ends its nomination; an empty node: it found none.
+  static void attempted(const PodPtr& pod, const std::string& node, Model& model);
   NodeChoice any_nodes(const std::vector<std::string>& names);
   ScheduleChoice any_choice(const std::vector<std::string>& names);
   /// Those of `names` that the choice leaves.

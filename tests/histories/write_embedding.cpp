@@ -31,6 +31,9 @@
 //                      existing one or "", "refusal": reasons of an empty new node}. Each step is asked before a node
 //                      is added, and once more behind that
 //       as_moved       "check", a CHECK
+//       group          the options, "tries", and "domains", the values of the key in the order in which they are to be
+//                      tried; the steps are of the try that was taken
+//       reserve        "base", what stands for the path of the state: the walk comes before
 
 #include <algorithm>
 #include <cstdint>
@@ -97,8 +100,9 @@ class Embedding {
     if (commits) must(berth_fork_commit(fork, nullptr, calls_.error()), calls_.error());
     change_cluster(model);
     assume_and_forget(model);
+    json reserved = questions_.reserve(model);
     const OwnedSnapshot snapshot = calls_.snapshot();
-    ask({commits ? "cluster after a commit" : "cluster again", snapshot.get(), nullptr, &model});
+    ask({commits ? "cluster after a commit" : "cluster again", snapshot.get(), nullptr, &model}, std::move(reserved));
   }
   /// Upstream frees a port when one of two pods that use it is forgotten, the engine's undo does not; only an assumed
   /// pod that no rule was asked about can use another one's port.
@@ -216,13 +220,15 @@ class Embedding {
     throw std::logic_error("forks take no such event");
   }
 
-  void ask(const Place& place) {
+  /// @param walk  of what led to the state; null: none
+  void ask(const Place& place, json walk = nullptr) {
     json state = {{"where", place.where}, {"path", place.model->path}, {"checks", questions_.check(place)}};
     const OwnedFork what_if = place.fork != nullptr ? calls_.fork(place.fork) : calls_.fork(place.snapshot);
     state["walks"] = questions_.walks(place, what_if.get(), state["checks"]);
     if (place.fork != nullptr)
-      if (json walk = questions_.schedule(place.fork, *place.model); !walk.is_null())
-        state["walks"].push_back(std::move(walk));
+      walk = dice_.one_in(3) ? questions_.schedule_group(place.fork, *place.model)
+                             : questions_.schedule(place.fork, *place.model);
+    if (!walk.is_null()) state["walks"].push_back(std::move(walk));
     write_line(state);
   }
 
