@@ -48,7 +48,7 @@ json Questions::schedule_group(berth_fork* fork, Model& model) {
   const std::size_t minimum = dice_.one_in(2) ? 0 : 1 + static_cast<std::size_t>(dice_.upto(1)) % pods.size();
   const std::vector<std::string> among = left(names, nodes, model.history);
   std::set<std::string> values;
-  for (const std::string& name : among)
+  for (const std::string& name : left(names, {nodes.among, 0}, model.history))  // cordoned nodes make domains, too
     if (const auto found = model.history.live_cache().find_node(name)->node->labels.find(key); found && !keys.empty())
       values.emplace(*found);
   std::vector<OwnedPod> handles;

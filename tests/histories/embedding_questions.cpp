@@ -153,7 +153,7 @@ void Questions::preempt(const Place& place, const json& checks, json& walks) {
     if (check["tried"] && !check["nodes"].empty() &&
         std::ranges::none_of(check["nodes"], [](const json& node) { return node["fits"].get<bool>(); }))
       for (const PodPtr& pod : pending_pods(history))
-        if (pod->uid() == check["uid"] && is_asked(*pod)) pods.push_back(pod);
+        if (pod->uid() == check["uid"].get<std::string>() && is_asked(*pod)) pods.push_back(pod);
   json names = json::object();
   for (const NodeInfo* info : history.live_cache().nodes())
     for (const PodPtr& pod : info->pods) names[pod->uid()] = pod->full_name();
