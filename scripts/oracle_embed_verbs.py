@@ -225,6 +225,7 @@ def share_differences(walk, shares):
     said = {node: count for node, count in walk["on_node"].items() if count}
     if set(walk["on_node"]) != set(walk["set"]) & set(walk["labels"]):
         yield Difference(walk["shape"], "replicas nodes", "other nodes", walk["set"], walk["on_node"])
+        return
     if said != dict(shares):
         yield Difference(walk["shape"], "copies on nodes", f"{dict(shares)} vs {said}", None, None)
     for key, values in walk["of_value"].items():

@@ -7,6 +7,7 @@ from collections import Counter
 from oracle_scripts import accepted, record, refused
 
 from oracle_embed import check_differences, drain_differences, replicas_differences, scale_up_differences
+from oracle_embed_drains import BLOCKS, KUBECTL, MIRROR, MOVES, NO_CONTROLLER, NO_PLACE, STAYS
 
 PORTS = {"node": "a", "fits": False, "code": 2, "phase": 2, "plugin": "NodePorts", "reasons": "no"}
 FITS = {"node": "b", "fits": True, "code": 0, "phase": 0, "plugin": "", "reasons": ""}
@@ -59,47 +60,88 @@ class Checks(unittest.TestCase):
         self.assertEqual(checked(upstream, FITS), ["check error"])
 
 
-class Walks(unittest.TestCase):
-    def drained(self, start, *records):
-        walk = {"node": "d", "candidates": ["a", "b", "c"], "start": start, "follow": []}
+def pod(name, **more):
+    return {"metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", **more}, "spec": {}}
+
+
+class Drains(unittest.TestCase):
+    """Of one node without rules, by first fit, unless a test says otherwise."""
+    ALL_RULES = 0xffff
+
+    def differences(self, node, records, **more):
+        walk = {"on": 0, "off": self.ALL_RULES, "preset": KUBECTL, "min_replicas": 0, "cluster": {"items": []}, "path": [],
+                "by_score": False, "together": False, "candidates": ["a", "b", "c"], "nodes": [node], **more}
         return kinds(drain_differences(walk, records, Counter()))
 
-    def moved(self, chosen, *nodes, **more):
-        return {"pod": "default/p", "chosen": chosen, "alone": record(*nodes, **more)}
+    def drained(self, start, *records, blocked=""):
+        pods = [pod(f"p{number}") for number in range(len(records))]
+        said = [{"uid": one["metadata"]["uid"], "rule": 0, "step": True, "outcome": MOVES if record["chosen"] else NO_PLACE}
+                for one, record in zip(pods, records)]
+        lost = next((one["uid"] for one in said if one["outcome"] == NO_PLACE), "")
+        return self.differences({"node": "d", "standing": pods, "pods": said, "start": start, "removable": not lost,
+                                 "blocking": blocked or lost, "rule": 0}, records)
+
+    def moved(self, chosen, *nodes, said="", **more):
+        return {"pod": "default/p", "chosen": chosen, "said": said, "alone": record(*nodes, **more)}
 
     def test_a_drained_pod_goes_to_the_first_node_from_the_start(self):
         nodes = accepted("a", 0), refused("b"), accepted("c", 0)
         self.assertEqual(self.drained(1, self.moved("c", *nodes)), [])
-        self.assertEqual(self.drained(1, self.moved("a", *nodes)), ["drain"])
-        self.assertEqual(self.drained(1, self.moved("", *nodes)), ["drain"])
+        self.assertEqual(self.drained(1, self.moved("a", *nodes)), ["first fit"])
+        self.assertEqual(self.drained(1, self.moved("", *nodes)), ["first fit"])
 
     def test_the_next_one_is_tried_from_behind_it(self):
         nodes = accepted("a", 0), accepted("b", 0), accepted("c", 0)
         self.assertEqual(self.drained(0, self.moved("a", *nodes), self.moved("b", *nodes)), [])
-        self.assertEqual(self.drained(0, self.moved("a", *nodes), self.moved("a", *nodes)), ["drain"])
+        self.assertEqual(self.drained(0, self.moved("a", *nodes), self.moved("a", *nodes)), ["first fit"])
         self.assertEqual(self.drained(2, self.moved("c", *nodes), self.moved("a", *nodes)), [])
 
     def test_nothing_moves_when_the_cycle_ends_with_an_error_before_scores(self):
-        self.assertEqual(self.drained(0, self.moved("", accepted("a", 0), error="filter: bad")), [])
-        self.assertEqual(self.drained(0, self.moved("", accepted("a", 0), error="prescore: bad")), ["drain"])
+        node = accepted("a", 0)
+        self.assertEqual(self.drained(0, self.moved("", node, error="filter: bad", said="bad")), [])
+        self.assertEqual(self.drained(0, self.moved("", node, error="prescore: bad", said="bad")), ["first fit"])
 
-    def test_a_drain_that_fails_differs(self):
-        walk = {"node": "d", "failed": "BERTH_E_INTERNAL", "candidates": [], "start": 0, "follow": []}
-        self.assertEqual(kinds(drain_differences(walk, [], Counter())), ["drain failed"])
+    def test_a_pod_without_a_place_has_upstreams_message(self):
+        nowhere = {"message": "0/1 nodes are available: 1 no."}
+        self.assertEqual(self.drained(0, self.moved("", refused("a"), said=nowhere["message"], **nowhere)), [])
+        self.assertEqual(self.drained(0, self.moved("", refused("a"), said="0/1", **nowhere)), ["first fit message"])
 
+    def test_the_first_pod_in_the_way_is_named(self):
+        self.assertEqual(self.drained(0, self.moved("", refused("a")), blocked="uid-p7"), ["drain rules"])
+
+    def ruled(self, outcome, rule, standing):
+        said = {"uid": standing["metadata"]["uid"], "rule": rule, "step": False, "outcome": outcome}
+        blocks = outcome == BLOCKS
+        return self.differences({"node": "d", "standing": [standing], "pods": [said], "start": 0, "removable": not blocks,
+                                 "blocking": said["uid"] if blocks else "", "rule": rule if blocks else 0}, [], off=0)
+
+    def test_a_rule_that_decides_is_named(self):
+        mirror = pod("m", annotations={"kubernetes.io/config.mirror": "x"})
+        self.assertEqual(self.ruled(STAYS, MIRROR, mirror), [])
+        self.assertEqual(self.ruled(BLOCKS, NO_CONTROLLER, mirror), ["drain rules"])
+        self.assertEqual(self.ruled(BLOCKS, NO_CONTROLLER, pod("p")), [])
+        self.assertEqual(self.ruled(MOVES, 0, pod("p")), ["drain rules"])
+
+
+class Walks(unittest.TestCase):
     def test_copies_are_as_many_as_are_placed(self):
         def step(chosen):
             return {**record(accepted("a", 5)), "chosen": chosen, "score": 5 if chosen else 0}
 
-        walk = {"verb": "max_replicas", "shape": "default/p", "count": 1}
+        walk = {"verb": "max_replicas", "shape": "default/p", "count": 1, "set": ["a"], "labels": {"a": {"zone": "z"}},
+                "on_node": {"a": 1}, "of_value": {"zone": {"z": 1}}}
         self.assertEqual(kinds(replicas_differences(walk, [step("a"), step("")], Counter())), [])
-        self.assertEqual(kinds(replicas_differences(walk, [step("a"), step("a")], Counter())), ["count"])
-        self.assertEqual(kinds(replicas_differences(walk, [step("")], Counter())), ["count"])
+        self.assertEqual(kinds(replicas_differences(walk, [step("a"), step("a")], Counter())),
+                         ["count", "copies on nodes", "copies of values"])
+        self.assertEqual(kinds(replicas_differences(walk, [step("")], Counter())),
+                         ["count", "copies on nodes", "copies of values"])
+        for wrong in ({"on_node": {"a": 2}}, {"of_value": {"zone": {"z": 2}}}, {"on_node": {"b": 1}}):
+            self.assertNotEqual(kinds(replicas_differences({**walk, **wrong}, [step("a"), step("")], Counter())), [], wrong)
         wrong = {**step(""), "difference": "left unplaced, but nodes are feasible"}
         self.assertEqual(len(kinds(replicas_differences(walk, [step("a"), wrong], Counter()))), 1)
 
     def estimated(self, step, *records):
-        walk = {"existing": ["a"], "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}]}
+        walk = {"existing": ["a"], "nodes_max": 0, "caps": [], "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}]}
         return kinds(scale_up_differences(walk, records, Counter()))
 
     def test_an_estimate_goes_to_the_first_node_or_to_one_more(self):
