@@ -32,8 +32,11 @@ berth_status berth_result_arrow(const berth_result* result, const uint32_t* colu
 
 berth_status berth_result_dlpack(const berth_result* result, uint32_t column, struct DLManagedTensorVersioned** tensor,
                                  berth_error* error) {
-  return guarded(error,
-                 [&] { needed(tensor, "tensor") = export_to_dlpack(callable(result, "result").result, column); });
+  return guarded(error, [&] {
+    const std::shared_ptr<const Result>& of = callable(result, "result").result;
+    needed(tensor, "tensor");
+    *tensor = export_to_dlpack(of, column);
+  });
 }
 
 berth_status berth_result_text(const berth_result* result, uint32_t number, berth_str* text, berth_error* error) {
