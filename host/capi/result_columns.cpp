@@ -2,7 +2,7 @@
 #include "host/capi/result_columns.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "include/berth/berth.h"
 

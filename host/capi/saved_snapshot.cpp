@@ -18,7 +18,7 @@
 #include "host/capi/api_error.h"
 #include "host/cluster/engine_cluster.h"
 #include "host/objects/json_out.h"
-#include "host/objects/pod_copy.h"
+#include "host/objects/text/zstd_bytes.h"
 
 namespace berth::capi {
 namespace {
@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "numbers are written a
 
 constexpr std::string_view kMagic = "BERTHSNP";
 constexpr std::uint32_t kFormat = 1;
-constexpr int kCompressionLevel = 1;  ///< a snapshot of 150,000 pods is compressed in a tenth of a second
+constexpr int kCompressionLevel = 1;
 /// Zero bytes compress to a thousandth: what a small file may not make large.
 constexpr std::uint64_t kExpansionMax = 1000;
 constexpr std::uint64_t kExpansionSpare = std::uint64_t{1} << 20;
@@ -155,14 +155,6 @@ std::vector<SavedSnapshot::Reservation> reservations_in(const ClusterCache& cach
   return reservations;
 }
 
-std::string compressed(std::string_view bytes) {
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kCompressionLevel);
-  if (ZSTD_isError(size)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
-  out.resize(size);
-  return out;
-}
-
 std::uint64_t checksum_of(const Header& header, std::string_view data) {
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
@@ -248,9 +240,8 @@ std::string save(const State& state) {
   for (const Workload& object : lists.workloads) objects.add(object);
   cache.storage().for_each_stored([&](const auto& object) { objects.add(object); });
   const PodsOfState pods(cache, objects);
-  if (state.facts.nominated != nullptr)
-    for (const auto& [uid, pod] : *state.facts.nominated)
-      if (cache.get_pod(uid) == nullptr) objects.add(*pod);
+  for (const auto& [uid, pod] : *state.facts.nominated)
+    if (cache.get_pod(uid) == nullptr) objects.add(*pod);
   const std::uint64_t class_begin = objects.count();
   for (const PodDisruptionBudget& object : side.budgets) objects.add(object);
   for (const PriorityClass& object : side.priority_classes) objects.add(object);
@@ -273,7 +264,7 @@ std::string save(const State& state) {
   out.number(class_begin);
   objects.write(out);
   const std::string full = out.take();
-  const std::string data = compressed(full);
+  const std::string data = zstd_compressed(full, kCompressionLevel);
   const Header header = header_of(data, full.size(), state.cluster.release());
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + data;
 }

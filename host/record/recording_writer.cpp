@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <array>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "host/objects/text/zstd_bytes.h"
 #include "host/record/recording_reader.h"
 #include "host/record/schema.h"
 
@@ -61,14 +61,6 @@ void create_file(const std::string& path, RecordingWriter::Existing existing) {
   fail(path, existing == RecordingWriter::Existing::kRefuse
                  ? "is there already, expected a name that is free (--force replaces a recording)"
                  : "is there and is no recording, so that --force does not replace it");
-}
-
-std::string compressed(std::string_view bytes) {
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kCompressionLevel);
-  if (ZSTD_isError(size)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
-  out.resize(size);
-  return out;
 }
 
 }  // namespace
@@ -206,7 +198,7 @@ void RecordingWriter::discard() noexcept {
 }
 
 void RecordingWriter::insert_input(std::string_view kind, const std::string& name, std::string_view bytes) {
-  const std::string data = compressed(bytes);
+  const std::string data = zstd_compressed(bytes, kCompressionLevel);
   const std::string checksum = checksum_of(bytes);
   Statement& statement = statements_->input;
   statement.bind(1, ++input_count_);
