@@ -13,7 +13,7 @@
 namespace berth {
 
 /// Adds one pod of the class to a node's columns and to the counters of its domains. The threads of the team share the
-/// work; no two of them write the same address.
+/// work; no two of them write the same address. Teams that place pods on different nodes may do so at once.
 template <class Team>
 BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const DeviceClass& pod_class,
                             std::int32_t node) {
@@ -26,8 +26,8 @@ BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const De
   for (std::int32_t m = team.index(); m < pod_class.moves.count; m += team.size()) {
     const DeviceMove& move = state.classes.moves[pod_class.moves.first + m];
     if (std::int64_t* count = moved_count(state.counts, move, node)) {
-      *count += move.amount;
-      state.counts.totals[move.table] += move.amount;
+      team.add(count, std::int64_t{move.amount});
+      team.add(state.counts.totals + move.table, std::int64_t{move.amount});
     }
   }
   for (std::int32_t s = team.index(); pod_class.port_set >= 0 && s < state.classes.port_set_count; s += team.size())

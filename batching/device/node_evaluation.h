@@ -58,6 +58,18 @@ BERTH_HD DeviceRequests requests_of(const DeviceClasses& classes, const DeviceLi
   return {classes.requests + list.first, list.count};
 }
 
+/// The node with so many copies of the class beside what the columns hold.
+BERTH_HD DeviceNode with_copies(const DeviceState& state, std::int32_t node, const DeviceClass& pod_class,
+                                std::int64_t copies) {
+  return {state.columns,
+          node,
+          copies,
+          state.classes.requests + pod_class.delta.first,
+          pod_class.delta.count,
+          pod_class.delta_milli_cpu,
+          pod_class.delta_memory_bytes};
+}
+
 /// The verdict of NodeResourcesFit and NodePorts, which read the load.
 BERTH_HD bool load_accepts(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
   const DeviceProfile& profile = classes.profiles[pod_class.profile];
@@ -158,9 +170,8 @@ BERTH_HD bool folded_in_terms_accept(const DeviceState& state, const DeviceClass
          anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) == AffinityVerdict::kAccepted;
 }
 
-/// The node for the classes whose draws are by `rule`.
-BERTH_HD UsualNode usual_node(const DeviceColumns& columns, const DrawRule& rule, std::int32_t node) {
-  const DeviceNode read{columns, node};
+/// The node with its copies, for the classes whose draws are by `rule`.
+BERTH_HD UsualNode usual_node(const DeviceNode& read, const DrawRule& rule) {
   UsualNode usual;
   bool exact = true;
   const auto offer = [&](std::int32_t column) {
@@ -175,34 +186,34 @@ BERTH_HD UsualNode usual_node(const DeviceColumns& columns, const DrawRule& rule
   usual.cpu = offer(kCpuColumn);
   usual.memory = offer(kMemoryColumn);
   usual.applies = exact;
-  usual.has_room = !NodeResourcesFit::too_many_pods(read.pod_count(), columns.allowed_pods[node]);
+  usual.has_room = !NodeResourcesFit::too_many_pods(read.pod_count(), read.columns.allowed_pods[read.node]);
   usual.draw = node_draw_on(rule, read);
   return usual;
 }
 
-/// The key of the class on a node, without normalised scores and topology terms by domain: any amounts and resources.
+/// The key of the class on a node with its copies, without normalised scores and topology terms by domain: any amounts
+/// and resources.
 /// @param base  DeviceLayout::base of the node; below 0: refused by the node's object
 BERTH_HD_APART NodeKey evaluate_any_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
-                                         std::int32_t node) {
-  const DeviceNode read{state.columns, node};
+                                         const DeviceNode& read) {
   if (base < 0 || !load_accepts(state.classes, pod_class, read)) return 0;
-  if (!folded_in_terms_accept(state, pod_class, node)) return 0;
+  if (!folded_in_terms_accept(state, pod_class, read.node)) return 0;
   return make_node_key(base + load_total(state.classes, pod_class, read), draw_on(state.classes, pod_class, read));
 }
 
-/// The same for a node that was read before. @param usual  usual_node() by the draw rule of the class's profile
+/// The same for a node that was read before. Host ports and topology counts are those of the columns, without the
+/// copies. @param usual  usual_node() of `read` by the draw rule of the class's profile
 BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
-                               std::int32_t node, const UsualNode& usual) {
-  if (!pod_class.usual.applies || !usual.applies) return evaluate_any_node(state, pod_class, base, node);
+                               const DeviceNode& read, const UsualNode& usual) {
+  if (!pod_class.usual.applies || !usual.applies) return evaluate_any_node(state, pod_class, base, read);
   if (base < 0 || !usual.has_room || is_usual_short(pod_class.usual, usual)) return 0;
   const DeviceColumns& columns = state.columns;
   if (pod_class.port_set >= 0 && state.classes.profiles[pod_class.profile].checks_ports &&
-      columns.port_taken[pod_class.port_set * columns.stride + node] != 0)
+      columns.port_taken[pod_class.port_set * columns.stride + read.node] != 0)
     return 0;
-  if (pod_class.filter_beside.count > 0 &&
-      is_any_short(requests_of(state.classes, pod_class.filter_beside), DeviceNode{columns, node}))
+  if (pod_class.filter_beside.count > 0 && is_any_short(requests_of(state.classes, pod_class.filter_beside), read))
     return 0;
-  if (!folded_in_terms_accept(state, pod_class, node)) return 0;
+  if (!folded_in_terms_accept(state, pod_class, read.node)) return 0;
   const DrawOrder order = state.classes.profiles[pod_class.profile].draw.order;
   return make_node_key(base + usual_load_total(pod_class.usual, usual),
                        draw_of_class(order, usual.draw, pod_class.draw_seed));
@@ -210,10 +221,9 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
 
 /// The same.
 BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
-                               std::int32_t node) {
-  if (!pod_class.usual.applies) return evaluate_any_node(state, pod_class, base, node);
-  const DrawRule& rule = state.classes.profiles[pod_class.profile].draw;
-  return evaluate_node(state, pod_class, base, node, usual_node(state.columns, rule, node));
+                               const DeviceNode& read) {
+  if (!pod_class.usual.applies) return evaluate_any_node(state, pod_class, base, read);
+  return evaluate_node(state, pod_class, base, read, usual_node(read, state.classes.profiles[pod_class.profile].draw));
 }
 
 }  // namespace berth

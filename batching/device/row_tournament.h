@@ -95,24 +95,25 @@ BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index,
   }
 }
 
-/// The key of a node that has a cell, from the columns; 0 where the row leaves it out.
-/// @param usual  usual_node() by the draw rule of the row's profile
-BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node,
+/// The key of a node that has a cell, with its copies; 0 where the row leaves it out.
+/// @param usual  usual_node() of `read` by the draw rule of the row's profile
+BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, const DeviceNode& read,
                              const UsualNode& usual) {
-  if (row.leaves_out && is_in_node_set(row.left_out, node)) return 0;
-  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node,
-                       usual);
+  if (row.leaves_out && is_in_node_set(row.left_out, read.node)) return 0;
+  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[read.node],
+                       read, usual);
 }
-BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node) {
-  if (row.leaves_out && is_in_node_set(row.left_out, node)) return 0;
-  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node);
+BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, const DeviceNode& read) {
+  if (row.leaves_out && is_in_node_set(row.left_out, read.node)) return 0;
+  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[read.node],
+                       read);
 }
 
 /// Re-evaluates a node. One thread per row at a time.
 BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
   const RowView row(state, device_row);
   const std::int32_t cell = row.cell_of(node);
-  if (cell >= 0) set_key(row, cell, row.position_of(node), key_of_node(state, device_row, node));
+  if (cell >= 0) set_key(row, cell, row.position_of(node), key_of_node(state, device_row, {state.columns, node}));
 }
 
 /// The cell of entry `index` of a level, by binary search.
@@ -145,7 +146,7 @@ BERTH_HD void refresh_nodes(const Team& team, const DeviceState& state, const De
   for (std::int32_t n = team.index(); n < node_count; n += team.size()) {
     const std::int32_t cell = row.cell_of(nodes[n]);
     if (cell < 0) continue;
-    const NodeKey now = key_of_node(state, device_row, nodes[n]);
+    const NodeKey now = key_of_node(state, device_row, {state.columns, nodes[n]});
     const NodeKey before = team.exchange(row.keys + row.position_of(nodes[n]), now);
     if (!row.layout.by_node && (now > 0) != (before > 0)) team.add(row.live + cell, now > 0 ? 1 : -1);
   }

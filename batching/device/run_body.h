@@ -44,13 +44,7 @@ BERTH_HD std::int32_t walk_copies(const DeviceState& state, const DeviceRow& dev
   const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
   NodeKey level = row.cell_of(node) < 0 ? 0 : row.keys[row.position_of(node)];
   if (level == 0 || level < threshold) return 0;
-  DeviceNode read{state.columns,
-                  node,
-                  0,
-                  state.classes.requests + pod_class.delta.first,
-                  pod_class.delta.count,
-                  pod_class.delta_milli_cpu,
-                  pod_class.delta_memory_bytes};
+  DeviceNode read = with_copies(state, node, pod_class, 0);
   NodeKey key = level;
   std::int32_t copies = 0;
   for (;;) {

@@ -7,16 +7,15 @@
 //   reduce(value, op)      op over the values of all threads, returned to every thread; also a barrier
 //   mark(address, value)   a write that other threads may make concurrently with the same value; is_marked() reads it
 //   exchange(address, value), add(address, amount)
-//                          an update of a value that other threads update at once; exchange() returns what was there
+//                          an update of a value that other threads update at once; they return what was there
+//   solo()                 a team of this thread alone, or of its warp: every such team computes the same result unless
+//                          it asks for its number
+//   solo_index(), solo_count()
+//                          the number of this thread's solo team, and how many there are
+// A solo team has also
 //   gather(values, count, op)
-//                          op over each of the values of all threads, for what lead() runs next; also a barrier
-//   lead(compute, meanwhile)
-//                          compute(solo), run once, by one thread or its warp, and returned to every thread; the others
-//                          run meanwhile() in the mean time; also a barrier
-//   others()               the threads that do not lead, which share work among them: index(), below 0 for a thread
-//   that
-//                          leads, and size(). A thread alone does both
-//   solo()                 a team of this thread alone, or of its warp: every such team computes the same result
+//                          op over each of the values of all its threads, returned to every thread
+//   first_of(condition)    the first of its threads for which the condition holds; -1: none
 // A body loops `for (i = team.index(); i < n; i += team.size())` and waits at barriers before it reads what other
 // threads wrote. cuda/kernels/teams.cuh has teams of a warp, a block, a cluster and a grid; on the host a body runs
 // with one thread, or with several in tests (tests/support/thread_team.h).
@@ -26,14 +25,6 @@
 #include "plugins/rule.h"
 
 namespace berth {
-
-/// Threads that share work without waiting for each other.
-struct Workers {
-  int first;  ///< item of this thread; below 0: none
-  int count;
-  BERTH_HD int index() const { return first; }
-  BERTH_HD int size() const { return count; }
-};
 
 /// One thread.
 struct SequentialTeam {
@@ -46,12 +37,7 @@ struct SequentialTeam {
   }
   template <class T, class Op>
   BERTH_HD void gather(T*, int, Op) const {}
-  template <class Compute, class Meanwhile>
-  BERTH_HD auto lead(Compute compute, Meanwhile meanwhile) const {
-    meanwhile();
-    return compute(*this);
-  }
-  BERTH_HD Workers others() const { return {0, 1}; }
+  BERTH_HD int first_of(bool condition) const { return condition ? 0 : -1; }
   BERTH_HD void mark(std::int32_t* address, std::int32_t value) const { *address = value; }
   BERTH_HD bool is_marked(const std::int32_t* address, std::int32_t value) const { return *address == value; }
   template <class T>
@@ -60,8 +46,15 @@ struct SequentialTeam {
     *address = value;
     return before;
   }
-  BERTH_HD void add(std::int32_t* address, std::int32_t amount) const { *address += amount; }
+  template <class T>
+  BERTH_HD T add(T* address, T amount) const {
+    const T before = *address;
+    *address += amount;
+    return before;
+  }
   BERTH_HD SequentialTeam solo() const { return {}; }
+  BERTH_HD int solo_index() const { return 0; }
+  BERTH_HD int solo_count() const { return 1; }
 };
 
 }  // namespace berth

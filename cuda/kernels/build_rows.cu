@@ -54,9 +54,9 @@ __global__ void __launch_bounds__(kThreads)
       const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
       if (pod_class.usual.applies && profile != pod_class.profile) {
         profile = pod_class.profile;
-        usual = usual_node(state.columns, state.classes.profiles[profile].draw, node);
+        usual = usual_node({state.columns, node}, state.classes.profiles[profile].draw);
       }
-      key = key_of_node(state, device_row, node, usual);
+      key = key_of_node(state, device_row, {state.columns, node}, usual);
       row.keys[row.position_of(node)] = key;
     }
     if (row.layout.node_at != nullptr)

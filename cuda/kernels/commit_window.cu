@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cub/block/block_merge_sort.cuh>
+
 #include "batching/device/window_body.h"
 #include "cuda/kernels/commit_window.cuh"
 #include "cuda/kernels/teams.cuh"
@@ -106,6 +108,18 @@ __device__ void expand(const RowView& row, std::int32_t level, std::int32_t cell
   }
 }
 
+struct BetterTop {
+  const std::uint32_t* rank;  ///< DeviceColumns::rank
+  __device__ bool operator()(const DeviceTop& a, const DeviceTop& b) const {
+    if (a.key != b.key || a.key == 0) return a.key > b.key;
+    return rank[a.node] < rank[b.node];
+  }
+};
+
+constexpr int kTopsOfThread = kWindowTopsMax / CommitWindowTuning::kSelectThreads;
+static_assert(kTopsOfThread * CommitWindowTuning::kSelectThreads == kWindowTopsMax);
+using SortTops = cub::BlockMergeSort<DeviceTop, CommitWindowTuning::kSelectThreads, kTopsOfThread>;
+
 /// One block per cell of each row. From a level of the cell's tournament that fits shared memory down to the nodes: an
 /// entry is needed where its key is at least that of rank tops_max + 1, because the nodes of that rank and of higher
 /// ones lie below such entries.
@@ -114,6 +128,7 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
                        std::int32_t capacity) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ SelectShared shared;
+  __shared__ typename SortTops::TempStorage sort_memory;
   const auto row_index = static_cast<std::int32_t>(blockIdx.x) / window.cells_max;
   const std::int32_t cell = static_cast<std::int32_t>(blockIdx.x) % window.cells_max;
   const RowView row(state, state.rows.rows[row_index]);
@@ -145,18 +160,34 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
   const bool is_listed = level == 0;
   count = is_listed ? keep_from(candidates, count, cutoff + 1, shared) : 0;
   const std::int64_t list = window.list_of(row_index, cell);
-  for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x); i < count; i += static_cast<std::int32_t>(blockDim.x))
-    window.tops[list * window.tops_max + i] = {candidates.keys[i],
-                                               row.node_at(row.begin(0, cell) + candidates.index[i])};
+  DeviceTop sorted[kTopsOfThread];
+  const std::int32_t first = static_cast<std::int32_t>(threadIdx.x) * kTopsOfThread;
+  for (std::int32_t i = 0; i < kTopsOfThread && first + i < count; ++i)
+    sorted[i] = {candidates.keys[first + i], row.node_at(row.begin(0, cell) + candidates.index[first + i])};
+  SortTops(sort_memory).Sort(sorted, BetterTop{state.columns.rank}, count, DeviceTop{});
+  for (std::int32_t i = 0; i < kTopsOfThread && first + i < count; ++i)
+    window.tops[list * window.tops_max + first + i] = sorted[i];
   if (threadIdx.x == 0) window.lists[list] = {count, is_listed ? cutoff : row.top(cell).key};
 }
 
 __global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
-    commit_window_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
-                         const __grid_constant__ DeviceWindow window) {
+    commit_window_block_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
+                               const __grid_constant__ DeviceWindow window) {
   __shared__ BlockSlots slots;
-  __shared__ GatherSlots<WindowCell, kWindowCellsMax> gathered;
-  berth::commit_window(LedBlockTeam<WindowCell, kWindowCellsMax>(slots, gathered), state, batch, window);
+  berth::commit_window(BlockTeam(slots), state, batch, window);
+}
+
+__global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
+    commit_window_cluster_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
+                                 const __grid_constant__ DeviceWindow window) {
+#if BERTH_HAS_CLUSTERS
+  __shared__ BlockSlots slots;
+  __shared__ ReduceSlot of_block;
+  berth::commit_window(ClusterTeam(slots, of_block), state, batch, window);
+#else
+  static_cast<void>(state), static_cast<void>(batch), static_cast<void>(window);
+  __trap();  // CommitTeam::kCluster is not chosen for a device without clusters
+#endif
 }
 
 }  // namespace
@@ -170,8 +201,14 @@ void select_tops(const DeviceState& state, std::int32_t row_count, const DeviceW
          capacity);
 }
 
-void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, StreamView stream) {
-  launch("commit_window", commit_window_kernel, {1, CommitWindowTuning::kThreads}, stream, state, batch, window);
+void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, CommitTeam team,
+                   StreamView stream) {
+  if (team == CommitTeam::kBlock)
+    return launch("commit_window", commit_window_block_kernel, {1, CommitWindowTuning::kThreads}, stream, state, batch,
+                  window);
+  constexpr std::uint32_t kBlocks = CommitWindowTuning::kClusterBlocks;
+  launch_cluster("commit_window", commit_window_cluster_kernel, {kBlocks, CommitWindowTuning::kThreads}, kBlocks,
+                 stream, state, batch, window);
 }
 
 }  // namespace berth::cuda

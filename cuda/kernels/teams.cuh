@@ -32,13 +32,6 @@ struct alignas(16) ReduceSlot {
 /// Values that the warps of a block exchange.
 struct BlockSlots {
   ReduceSlot of_warp[kWarpSize];
-  ReduceSlot of_leader;
-};
-
-/// The same of gather().
-template <class T, int kCountMax>
-struct GatherSlots {
-  T of_warp[kWarpSize][kCountMax];
 };
 
 /// Updates that several threads make at once, in device memory.
@@ -50,7 +43,11 @@ struct AtomicUpdates {
     return static_cast<std::int64_t>(
         atomicExch(reinterpret_cast<unsigned long long*>(address), static_cast<unsigned long long>(value)));
   }
-  __device__ void add(std::int32_t* address, std::int32_t amount) const { atomicAdd(address, amount); }
+  __device__ std::int32_t add(std::int32_t* address, std::int32_t amount) const { return atomicAdd(address, amount); }
+  __device__ std::int64_t add(std::int64_t* address, std::int64_t amount) const {
+    return static_cast<std::int64_t>(
+        atomicAdd(reinterpret_cast<unsigned long long*>(address), static_cast<unsigned long long>(amount)));
+  }
 };
 
 /// One warp; every warp of a block computes the same.
@@ -73,6 +70,15 @@ struct WarpTeam : AtomicUpdates {
     }
     return cub::ShuffleIndex<kWarpSize>(all, 0, kWholeWarp);
   }
+  /// For values with a `key` (0 and more) of which the highest decides, and a `live_change` that is added up. Two
+  /// instructions find the highest key; op is needed only where keys are equal.
+  template <class T, class Op>
+  __device__ void gather(T* values, int count, Op op) const {
+    for (int i = 0; i < count; ++i) values[i] = reduce_keyed(values[i], op);
+  }
+  __device__ int first_of(bool condition) const {
+    return __ffs(static_cast<int>(__ballot_sync(kWholeWarp, condition))) - 1;
+  }
   __device__ void mark(std::int32_t* address, std::int32_t value) const {
     *static_cast<volatile std::int32_t*>(address) = value;
   }
@@ -80,6 +86,22 @@ struct WarpTeam : AtomicUpdates {
     return *static_cast<const volatile std::int32_t*>(address) == value;
   }
   __device__ WarpTeam solo() const { return {}; }
+
+ private:
+  template <class T, class Op>
+  __device__ T reduce_keyed(const T& value, Op op) const {
+    const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value.key) >> 32);
+    const std::uint32_t highest = __reduce_max_sync(kWholeWarp, high);
+    const std::uint32_t low = high == highest ? static_cast<std::uint32_t>(value.key) : 0;
+    const std::uint32_t highest_low = __reduce_max_sync(kWholeWarp, low);
+    const unsigned winners = __ballot_sync(kWholeWarp, high == highest && low == highest_low && value.key > 0);
+    if (__popc(winners) > 1) return reduce(value, op);
+    const int change = __reduce_add_sync(kWholeWarp, value.live_change);
+    const int winner = winners == 0 ? 0 : __ffs(static_cast<int>(winners)) - 1;
+    T best = cub::ShuffleIndex<kWarpSize>(value, winner, kWholeWarp);
+    best.live_change = change;
+    return best;
+  }
 };
 
 /// The common part of larger teams: their warps.
@@ -97,6 +119,8 @@ class BlockTeam : public TeamOfWarps {
   __device__ explicit BlockTeam(BlockSlots& slots) : slots_(&slots) {}
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
   __device__ int size() const { return static_cast<int>(blockDim.x); }
+  __device__ int solo_index() const { return static_cast<int>(threadIdx.x) / kWarpSize; }
+  __device__ int solo_count() const { return static_cast<int>(blockDim.x) / kWarpSize; }
   __device__ void barrier() const { __syncthreads(); }
   template <class T, class Op>
   __device__ T reduce(const T& value, Op op) const {
@@ -111,9 +135,6 @@ class BlockTeam : public TeamOfWarps {
     return all;
   }
 
- protected:
-  __device__ BlockSlots& slots() const { return *slots_; }
-
  private:
   BlockSlots* slots_;
 };
@@ -125,67 +146,6 @@ class BlockTeam : public TeamOfWarps {
 #define BERTH_HAS_CLUSTERS 0
 #endif
 
-/// op over the values of the first `count` lanes, for values with a `key` (0 and more) of which the highest decides,
-/// and a `live_change` that is added up. Two instructions find the highest key; op is needed only where keys are equal.
-template <class T, class Op>
-__device__ T reduce_keyed(const T& value, int count, Op op) {
-  const WarpTeam warp;
-  const bool counts = warp.index() < count;
-  const std::int64_t key = counts ? value.key : 0;
-  const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32);
-  const std::uint32_t highest = __reduce_max_sync(kWholeWarp, high);
-  const std::uint32_t low = high == highest ? static_cast<std::uint32_t>(key) : 0;
-  const std::uint32_t highest_low = __reduce_max_sync(kWholeWarp, low);
-  const unsigned winners = __ballot_sync(kWholeWarp, high == highest && low == highest_low && key > 0);
-  if (__popc(winners) > 1) return warp.reduce_first(value, count, op);
-  const int change = __reduce_add_sync(kWholeWarp, counts ? value.live_change : 0);
-  const int winner = winners == 0 ? 0 : __ffs(static_cast<int>(winners)) - 1;
-  T best = cub::ShuffleIndex<kWarpSize>(value, winner, kWholeWarp);
-  best.live_change = change;
-  return best;
-}
-
-/// A block whose first warp decides for all.
-template <class T, int kCountMax>
-class LedBlockTeam : public BlockTeam {
- public:
-  __device__ LedBlockTeam(BlockSlots& slots, GatherSlots<T, kCountMax>& gathered)
-      : BlockTeam(slots), gathered_(&gathered) {}
-  /// @param values  [count], count at most kCountMax; complete in the first warp only
-  template <class Op>
-  __device__ void gather(T* values, int count, Op op) const {
-    const WarpTeam warp;
-    for (int i = 0; i < count; ++i) {
-      const T of_warp = reduce_keyed(values[i], kWarpSize, op);
-      if (warp.index() == 0) gathered_->of_warp[threadIdx.x / kWarpSize][i] = of_warp;
-    }
-    __syncthreads();
-    if (threadIdx.x >= kWarpSize) return;
-    const int warps = static_cast<int>(blockDim.x) / kWarpSize;
-    for (int i = 0; i < count; ++i)
-      values[i] = reduce_keyed(gathered_->of_warp[warp.index() < warps ? warp.index() : 0][i], warps, op);
-  }
-  template <class Compute, class Meanwhile>
-  __device__ auto lead(Compute compute, Meanwhile meanwhile) const {
-    using Value = decltype(compute(WarpTeam()));
-    if (threadIdx.x < kWarpSize) {
-      const Value value = compute(WarpTeam());
-      if (threadIdx.x == 0) slots().of_leader.template as<Value>() = value;
-    } else {
-      meanwhile();
-    }
-    __syncthreads();
-    // Written again after the next gather(), which every thread enters after it has read this.
-    return slots().of_leader.template as<Value>();
-  }
-  __device__ Workers others() const {
-    return {static_cast<int>(threadIdx.x) - kWarpSize, static_cast<int>(blockDim.x) - kWarpSize};
-  }
-
- private:
-  GatherSlots<T, kCountMax>* gathered_;
-};
-
 #if BERTH_HAS_CLUSTERS
 /// The blocks of a cluster, which reduce through one another's shared memory. `of_block` is in shared memory too.
 class ClusterTeam : public TeamOfWarps {
@@ -193,6 +153,13 @@ class ClusterTeam : public TeamOfWarps {
   __device__ ClusterTeam(BlockSlots& slots, ReduceSlot& of_block) : block_(slots), of_block_(&of_block) {}
   __device__ int index() const { return static_cast<int>(cooperative_groups::this_cluster().thread_rank()); }
   __device__ int size() const { return static_cast<int>(cooperative_groups::this_cluster().num_threads()); }
+  /// Warps that follow each other lie in different blocks, so that a few of them have more of the device for
+  /// themselves.
+  __device__ int solo_index() const {
+    const auto cluster = cooperative_groups::this_cluster();
+    return static_cast<int>(threadIdx.x / kWarpSize * cluster.num_blocks() + cluster.block_rank());
+  }
+  __device__ int solo_count() const { return size() / kWarpSize; }
   __device__ void barrier() const { cooperative_groups::this_cluster().sync(); }
   template <class T, class Op>
   __device__ T reduce(const T& value, Op op) const {

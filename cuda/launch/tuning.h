@@ -10,6 +10,10 @@
 
 namespace berth::cuda {
 
+inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint32_t kBlockThreadsMax = 1024;
+inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with clusters grants
+
 /// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
   static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; others were not measured
@@ -39,10 +43,11 @@ struct CommitBatchTuning {
   std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
-/// commit_window: one block commits, and one per cell of each row selects the best nodes before it.
+/// commit_window: one cluster of blocks proposes and takes pods, one warp a pod, or one block where there are no
+/// clusters. Before it one block per cell of each row selects the best nodes.
 struct CommitWindowTuning {
-  static constexpr int kThreads =
-      512 + 32;  ///< the first warp selects and places, the others evaluate: 512 nodes; others were not measured
+  static constexpr int kThreads = 512;  ///< of a block; others were not measured
+  static constexpr std::uint32_t kClusterBlocks = kClusterBlocksMax;
   static constexpr int kSelectThreads = 256;  ///< not measured
   /// Entries of a tournament that a selecting block keeps in shared memory.
   static constexpr std::int32_t capacity_of(std::int32_t tops_max) { return 8 * (tops_max + 1 + 64); }
@@ -59,10 +64,7 @@ struct CommitRunTuning {
   std::uint32_t threads_per_block;
 };
 
-inline constexpr std::uint32_t kWarpThreads = 32;
-inline constexpr std::uint32_t kBlockThreadsMax = 1024;
-inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with clusters grants
-inline constexpr int kSmMin = 80;                      // the oldest that cmake/cuda.cmake builds for
+inline constexpr int kSmMin = 80;  // the oldest that cmake/cuda.cmake builds for
 
 constexpr BuildRowsTuning build_rows_tuning(int sm) {
   if (sm >= 90) return {.threads_per_block = 256, .rows_per_tile = 16};  // not measured
@@ -90,6 +92,9 @@ constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int
   const bool cluster = widest_row_cells >= tuning.cluster_cells_min || row_count >= tuning.cluster_rows_min;
   return cluster ? CommitTeam::kCluster : CommitTeam::kBlock;
 }
+
+/// The team for a window: a cluster where the device has them.
+constexpr CommitTeam window_team(int sm) { return sm >= 90 ? CommitTeam::kCluster : CommitTeam::kBlock; }
 
 constexpr CommitRunTuning commit_run_tuning(int sm) {
   return {.threads_per_block = sm >= 90 ? 256u : 128u};  // not measured

@@ -98,7 +98,7 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
       const std::int32_t cell = row.cell_of(node);
       if (cell < 0) continue;
       const std::int32_t position = row.position_of(node);
-      row.keys[position] = key_of_node(state, device_row, node);
+      row.keys[position] = key_of_node(state, device_row, {state.columns, node});
       if (!row.layout.by_node && row.keys[position] > 0) ++row.live[cell];
     }
     for (std::int32_t level = 1; level < row.layout.level_count; ++level)

@@ -29,8 +29,9 @@ struct ThreadUpdates {
   T exchange(T* address, T value) const {
     return std::atomic_ref(*address).exchange(value, std::memory_order_relaxed);
   }
-  void add(std::int32_t* address, std::int32_t amount) const {
-    std::atomic_ref(*address).fetch_add(amount, std::memory_order_relaxed);
+  template <class T>
+  T add(T* address, T amount) const {
+    return std::atomic_ref(*address).fetch_add(amount, std::memory_order_relaxed);
   }
 };
 
@@ -49,6 +50,9 @@ struct SoloThreadTeam : ThreadUpdates {
   bool is_marked(const std::int32_t* address, std::int32_t value) const {
     return std::atomic_ref(*const_cast<std::int32_t*>(address)).load(std::memory_order_relaxed) == value;
   }
+  template <class T, class Op>
+  void gather(T*, int, Op) const {}
+  int first_of(bool condition) const { return condition ? 0 : -1; }
   SoloThreadTeam solo() const { return {}; }
 };
 
@@ -68,27 +72,11 @@ class ThreadTeam : public ThreadUpdates {
     barrier();
     return all;
   }
-  template <class T, class Op>
-  void gather(T* values, int count, Op op) const {
-    for (int i = 0; i < count; ++i) values[i] = reduce(values[i], op);
-  }
-  template <class Compute, class Meanwhile>
-  auto lead(Compute compute, Meanwhile meanwhile) const {
-    using Value = decltype(compute(solo()));
-    Value value{};
-    if (index_ > 0) meanwhile();
-    barrier();  // what meanwhile() reads of what compute() writes is not used, but a race all the same
-    if (index_ == 0) value = compute(solo());
-    if (index_ == 0) shared_->values[0] = &value;
-    barrier();
-    const Value all = *static_cast<const Value*>(shared_->values[0]);
-    barrier();
-    return all;
-  }
-  Workers others() const { return {index_ - 1, size() - 1}; }
   void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
   bool is_marked(const std::int32_t* address, std::int32_t value) const { return solo().is_marked(address, value); }
   SoloThreadTeam solo() const { return {}; }
+  int solo_index() const { return index_; }
+  int solo_count() const { return shared_->size; }
 
  private:
   SharedTeam* shared_;

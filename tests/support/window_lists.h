@@ -21,7 +21,10 @@ inline void fill_window_lists(const DeviceState& state, const DeviceBatch& batch
       std::vector<DeviceTop> feasible;
       for (std::int32_t p = row.begin(0, cell); p < row.begin(0, cell + 1); ++p)
         if (row.keys[p] > 0) feasible.push_back({row.keys[p], row.node_at(p)});
-      std::sort(feasible.begin(), feasible.end(), [](const DeviceTop& a, const DeviceTop& b) { return a.key > b.key; });
+      const auto rank = [&](const DeviceTop& top) { return state.columns.rank[top.node]; };
+      std::sort(feasible.begin(), feasible.end(), [&](const DeviceTop& a, const DeviceTop& b) {
+        return a.key != b.key ? a.key > b.key : rank(a) < rank(b);
+      });
       const std::int64_t list = window.list_of(r, cell);
       const auto tops_max = static_cast<std::size_t>(window.tops_max);
       DeviceTopList& of_cell = window.lists[list];

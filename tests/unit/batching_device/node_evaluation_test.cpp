@@ -28,7 +28,7 @@ std::int64_t expect_plain_keys(test::DeviceCluster& cluster) {
     if (scores_may_leave_range(cluster.table[c], cluster.snapshot)) continue;  // the device is not asked then
     const DeviceLayout& layout = cluster.classes.layout(cluster.classes.layout_of(c));
     for (std::int32_t node = 0; node < cluster.snapshot.node_count(); ++node) {
-      const NodeKey key = evaluate_node(state, state.classes.classes[c], layout.base[node], node);
+      const NodeKey key = evaluate_node(state, state.classes.classes[c], layout.base[node], {state.columns, node});
       EXPECT_EQ(key, plain_key(cluster, c, node)) << "class " << c << " on node " << node;
       feasible += key > 0 ? 1 : 0;
     }
@@ -74,8 +74,8 @@ TEST(NodeEvaluationTest, KeysFollowPlacementsAndRollbacks) {
 TEST(NodeEvaluationTest, ANodeRejectedByItsObjectHasNoKey) {
   test::DeviceCluster cluster("node a cpu=4\nnode b cpu=4\npod p cpu=1");
   const DeviceState state = cluster.bring_up_all();
-  EXPECT_GT(evaluate_node(state, state.classes.classes[0], 0, 0), 0);
-  EXPECT_EQ(evaluate_node(state, state.classes.classes[0], -1, 0), 0);
+  EXPECT_GT(evaluate_node(state, state.classes.classes[0], 0, {state.columns, 0}), 0);
+  EXPECT_EQ(evaluate_node(state, state.classes.classes[0], -1, {state.columns, 0}), 0);
 }
 
 TEST(NodeEvaluationTest, ASingleNodeTermIsPartOfTheKey) {
@@ -87,7 +87,7 @@ TEST(NodeEvaluationTest, ASingleNodeTermIsPartOfTheKey) {
   const auto key = [&](std::int32_t node) {
     const DeviceState state = cluster.bring_up_all();
     const DeviceLayout& layout = cluster.classes.layout(cluster.classes.layout_of(0));
-    return evaluate_node(state, state.classes.classes[0], layout.base[node], node);
+    return evaluate_node(state, state.classes.classes[0], layout.base[node], {state.columns, node});
   };
   for (std::int32_t node = 0; node < 3; ++node) EXPECT_GT(key(node), 0);
   cluster.place(cluster.pods[0], 1);
