@@ -221,8 +221,7 @@ class CudaAccelerator : public Accelerator {
   void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window) override {
     const StepRange<CommitStep> range;
     clock_.time("select_tops", 0, [&] { cuda::select_tops(state, batch.row_count, window, stream_.view()); });
-    const CommitTeam team = forced_team_ == CommitTeam::kBlock ? CommitTeam::kBlock : window_team(facts_.sm);
-    clock_.time("commit_window", 0, [&] { cuda::commit_window(state, batch, window, team, stream_.view()); });
+    clock_.time("commit_window", 0, [&] { cuda::commit_window(state, batch, window, stream_.view()); });
   }
   void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) override {
     const StepRange<CommitStep> range;

@@ -58,16 +58,15 @@ struct BetterChoice {
 template <class Team, class Row = RowView>
 class CellSelection {
  public:
-  /// @param mark  for DeviceScratch::seen; higher than in every earlier selection. Not used with up to kWindowCellsMax
-  /// cells
+  /// @param mark  for DeviceScratch::seen; higher than in every earlier selection
   BERTH_HD CellSelection(const Team& team, const DeviceState& state, const DeviceRow& row, std::int32_t mark)
-      : CellSelection(team, state, Row(state, row), row.pod_class, mark) {}
-  BERTH_HD CellSelection(const Team& team, const DeviceState& state, const Row& row, std::int32_t pod_class,
+      : CellSelection(team, state, Row(state, row), state.classes.classes[row.pod_class], mark) {}
+  BERTH_HD CellSelection(const Team& team, const DeviceState& state, const Row& row, const DeviceClass& pod_class,
                          std::int32_t mark)
       : team_(team),
         state_(state),
         row_(row),
-        pod_class_(state.classes.classes[pod_class]),
+        pod_class_(pod_class),
         profile_(state.classes.profiles[pod_class_.profile]),
         mark_(mark) {}
 
@@ -239,41 +238,17 @@ class CellSelection {
     for_cells([&](std::int32_t cell) {
       feasible += row_.live_of(cell);
       if (pod_class_.soft.count == 0) return;
-      nodes += mark_soft_domains(CellTopology(*this, cell), [&](std::int32_t s, std::int32_t domain) {
-        if (!compares_cells()) team_.mark(seen(s, domain), mark_);
-      });
+      nodes += mark_soft_domains(CellTopology(*this, cell),
+                                 [&](std::int32_t s, std::int32_t domain) { team_.mark(seen(s, domain), mark_); });
     });
     feasible = team_.reduce(feasible, Sum());
     if (pod_class_.soft.count == 0 || feasible == 0) return feasible;
     nodes = team_.reduce(nodes, Sum());
     for (std::int32_t s = 0; s < pod_class_.soft.count; ++s) {
       const DeviceRead& soft = read(pod_class_.soft.first + s);
-      const auto domains = [&] { return compares_cells() ? different_domains(s) : marked_domains(s, soft); };
-      weights_[s] = state_.counts.weight_of_size[soft.counts_nodes ? nodes : domains()];
+      weights_[s] = state_.counts.weight_of_size[soft.counts_nodes ? nodes : marked_domains(s, soft)];
     }
     return feasible;
-  }
-  /// So few cells are compared with each other, which needs no memory: teams that select at the same time share none.
-  BERTH_HD bool compares_cells() const { return row_.layout.cell_count <= kWindowCellsMax; }
-  /// The domain of a cell that counts for a soft constraint; -1: the cell does not.
-  BERTH_HD std::int32_t counted_domain(std::int32_t cell, std::int32_t soft) const {
-    std::int32_t counted = -1;
-    if (row_.live_of(cell) > 0 && passes(cell))
-      mark_soft_domains(CellTopology(*this, cell), [&](std::int32_t s, std::int32_t domain) {
-        if (s == soft) counted = domain;
-      });
-    return counted;
-  }
-  BERTH_HD std::int64_t different_domains(std::int32_t soft) const {
-    std::int64_t different = 0;
-    for_cells([&](std::int32_t cell) {
-      const std::int32_t domain = counted_domain(cell, soft);
-      bool is_first = domain >= 0;
-      for (std::int32_t before = 0; before < cell; ++before)
-        is_first = is_first && counted_domain(before, soft) != domain;
-      different += is_first ? 1 : 0;
-    });
-    return team_.reduce(different, Sum());
   }
   BERTH_HD std::int32_t* seen(std::int32_t soft, std::int32_t domain) const {
     return state_.scratch.seen + soft * (state_.scratch.domains_max + 1) + domain;

@@ -13,15 +13,14 @@
 namespace berth {
 
 /// Adds one pod of the class to a node's columns and to the counters of its domains. The threads of the team share the
-/// work; no two of them write the same address. Teams that place pods on different nodes may do so at once.
+/// work; no two of them write the same address. Nothing waits for what was there before.
 template <class Team>
 BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const DeviceClass& pod_class,
                             std::int32_t node) {
   const DeviceColumns& columns = state.columns;
   for (std::int32_t r = team.index(); r < pod_class.delta.count; r += team.size()) {
     const DeviceRequest& added = state.classes.requests[pod_class.delta.first + r];
-    std::int64_t& requested = columns.requested[added.column * columns.stride + node];
-    requested = add_wrapping(requested, added.amount);
+    team.add(columns.requested + added.column * columns.stride + node, added.amount);
   }
   for (std::int32_t m = team.index(); m < pod_class.moves.count; m += team.size()) {
     const DeviceMove& move = state.classes.moves[pod_class.moves.first + m];
@@ -34,9 +33,9 @@ BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const De
     if (state.classes.port_conflicts[std::int64_t{pod_class.port_set} * state.classes.port_set_count + s] != 0)
       columns.port_taken[s * columns.stride + node] = 1;
   if (team.index() != 0) return;
-  columns.non_zero_milli_cpu[node] = add_wrapping(columns.non_zero_milli_cpu[node], pod_class.delta_milli_cpu);
-  columns.non_zero_memory_bytes[node] = add_wrapping(columns.non_zero_memory_bytes[node], pod_class.delta_memory_bytes);
-  columns.pod_count[node] += 1;
+  team.add(columns.non_zero_milli_cpu + node, pod_class.delta_milli_cpu);
+  team.add(columns.non_zero_memory_bytes + node, pod_class.delta_memory_bytes);
+  team.add(columns.pod_count + node, std::int64_t{1});
 }
 
 template <class Team>

@@ -15,12 +15,14 @@
 // A solo team has also
 //   gather(values, count, op)
 //                          op over each of the values of all its threads, returned to every thread
-//   first_of(condition)    the first of its threads for which the condition holds; -1: none
+//   ballot(condition)      bit i: the condition holds for its thread i
+//   prefetch(address)      reads it ahead
 // A body loops `for (i = team.index(); i < n; i += team.size())` and waits at barriers before it reads what other
 // threads wrote. cuda/kernels/teams.cuh has teams of a warp, a block, a cluster and a grid; on the host a body runs
 // with one thread, or with several in tests (tests/support/thread_team.h).
 
 #include <cstdint>
+#include <type_traits>
 
 #include "plugins/rule.h"
 
@@ -37,7 +39,8 @@ struct SequentialTeam {
   }
   template <class T, class Op>
   BERTH_HD void gather(T*, int, Op) const {}
-  BERTH_HD int first_of(bool condition) const { return condition ? 0 : -1; }
+  BERTH_HD std::uint32_t ballot(bool condition) const { return condition ? 1 : 0; }
+  BERTH_HD void prefetch(const void*) const {}
   BERTH_HD void mark(std::int32_t* address, std::int32_t value) const { *address = value; }
   BERTH_HD bool is_marked(const std::int32_t* address, std::int32_t value) const { return *address == value; }
   template <class T>
@@ -48,8 +51,9 @@ struct SequentialTeam {
   }
   template <class T>
   BERTH_HD T add(T* address, T amount) const {
+    using Bits = std::make_unsigned_t<T>;  // sums wrap
     const T before = *address;
-    *address += amount;
+    *address = static_cast<T>(static_cast<Bits>(before) + static_cast<Bits>(amount));
     return before;
   }
   BERTH_HD SequentialTeam solo() const { return {}; }

@@ -253,10 +253,10 @@ struct DeviceBatch {
 
 /// A row with more cells is committed without a window.
 inline constexpr std::int32_t kWindowCellsMax = 8;
-/// Most nodes of a list of a window, which a block sorts.
-inline constexpr std::int32_t kWindowTopsMax = 512;
-/// Most pods of a window that are proposed side by side.
-inline constexpr std::int32_t kProposalsMax = 128;
+/// Most pods of a window, so that what is read of the nodes that they are placed on fits the shared memory of a block.
+inline constexpr std::int32_t kWindowPodsMax = 512;
+/// Pods of a window that are prepared side by side.
+inline constexpr std::int32_t kWindowPartMax = 16;
 
 /// One of the best nodes of a cell before a window.
 struct DeviceTop {
@@ -271,44 +271,16 @@ struct DeviceTopList {
   NodeKey cutoff = 0;  ///< the highest key of a node that is not listed; 0: all feasible nodes are
 };
 
-/// Nodes as UsualNode, side by side: each value of one is far from that of the next in the columns, but near it here.
-struct DeviceWindowNodes {
-  static constexpr int kValues = 8;
-  std::int64_t stride = 0;           ///< of `values`: most nodes
-  double* values = nullptr;          ///< [kValues][node]
-  Draw* draws = nullptr;             ///< [node]
-  std::uint32_t* seeds = nullptr;    ///< [node]
-  std::uint8_t* applies = nullptr;   ///< [node]
-  std::uint8_t* has_room = nullptr;  ///< [node]
-};
-
-/// Where a pod of a window goes unless a pod before it changes that.
-struct DeviceProposal {
-  DeviceOutcome outcome;
-  std::int32_t pod_class = 0;
-};
-
 /// A batch whose rows are not updated while it is committed. A pod goes to the best of the nodes that no pod of the
 /// batch has been placed on, from the lists, and of the others, which are evaluated again for it.
 struct DeviceWindow {
-  DeviceTop* tops = nullptr;       ///< [row][cells_max][tops_max]
-  DeviceTopList* lists = nullptr;  ///< [row][cells_max]
-  /// [row][cells_max] the entries of a list before this one are touched; 0 before the batch
-  std::int32_t* heads = nullptr;
-  /// [pod] the latest pod of the batch before it that changes a count which the topology rules read for it by domain;
-  /// -1: none does. The same of all counts, those among them that a node is refused by alone.
-  const std::int32_t* counts_after = nullptr;
-  const std::int32_t* refusals_after = nullptr;
-  DeviceWindowNodes nodes;                ///< the touched ones
-  std::int32_t* touched = nullptr;        ///< [pod_count] the nodes that pods of the batch were placed on
-  std::int32_t* touched_at = nullptr;     ///< [node] 1 + its index in `touched`, or 0; all 0 before the batch
-  std::int32_t* touched_count = nullptr;  ///< 0 before the batch
-  DeviceProposal* proposals = nullptr;    ///< [kProposalsMax]
-  DeviceWindowNodes proposed;             ///< [kProposalsMax] the nodes of the proposals with their pods
-  std::int32_t cells_max = 0;             ///< of the rows of the batch; at most kWindowCellsMax
-  std::int32_t tops_max = 0;              ///< of one list, at least 1
+  DeviceTop* tops = nullptr;               ///< [row][cells_max][tops_max]
+  DeviceTopList* lists = nullptr;          ///< [row][cells_max]
+  std::uint32_t* touched_nodes = nullptr;  ///< [node_set_words()] where pods were placed; all 0 before the batch
+  std::int32_t cells_max = 0;              ///< of the rows of the batch; at most kWindowCellsMax
+  std::int32_t tops_max = 0;               ///< of one list, at least 1, at most kWindowPodsMax
 
-  /// Of a cell of a row of the batch, in `lists` and `heads`; its nodes begin at this times tops_max.
+  /// Of a cell of a row of the batch, in `lists`; its nodes begin at this times tops_max.
   BERTH_HD std::int64_t list_of(std::int32_t row_index, std::int32_t cell) const {
     return std::int64_t{row_index} * cells_max + cell;
   }

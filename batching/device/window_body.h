@@ -6,11 +6,11 @@
 // and takes the best of them and of the best untouched nodes of its row. The cost of a pod does not grow with the
 // number of rows. The rows are refreshed before the next batch.
 //
-// Pods are not visited one by one: a round proposes a node for each of the next pods, one warp a pod, as if none of the
-// others were placed. Then each looks whether a proposal before its own would change its answer: the pod reads a count
-// which the other changes, or the other's node is as good for it as its own. The proposals up to the first that may
-// change are what the serial walk does, and are taken together. The first of a round never changes.
+// Pods that agree on the best nodes cannot be placed side by side, so that the time from one pod to the next is what
+// counts, and this is the latency of memory. What a pod needs is therefore read before its turn, for some pods together
+// (WindowPod), and lies in the shared memory of a block, as do the touched nodes (WindowMemory).
 
+#include <cstdint>
 #include <type_traits>
 
 #include "batching/device/cell_selection.h"
@@ -21,14 +21,12 @@
 
 namespace berth {
 
-/// Fewest proposals of a round, where so many warps are there.
-inline constexpr std::int32_t kProposalsMin = 8;
-
 /// What is known of one cell at a pod's turn.
 struct WindowCell {
-  NodeKey key;               ///< the best; 0: none is feasible
-  std::int32_t node;         ///< that has it; -1 likewise
-  std::int32_t live_change;  ///< feasible nodes, compared with the row
+  NodeKey key = 0;               ///< the best; 0: none is feasible
+  std::int32_t node = -1;        ///< that has it; -1 likewise
+  std::int32_t touched = -1;     ///< its number among the touched nodes; -1: it is none of them
+  std::int32_t live_change = 0;  ///< feasible nodes, compared with the row
 };
 
 struct CombineWindowCells {
@@ -39,7 +37,7 @@ struct CombineWindowCells {
   }
   BERTH_HD WindowCell operator()(const WindowCell& a, const WindowCell& b) const {
     const WindowCell& best = is_better(b, a) ? b : a;
-    return {best.key, best.node, a.live_change + b.live_change};
+    return {best.key, best.node, best.touched, a.live_change + b.live_change};
   }
 };
 
@@ -69,239 +67,351 @@ BERTH_HD bool counts_feasible(const DeviceClass& pod_class, const DeviceRow& row
   return exact;
 }
 
-/// Writes a node as window_node() reads it.
-BERTH_HD void store_window_node(const DeviceWindowNodes& nodes, std::int32_t index, const UsualNode& node) {
-  const auto store = [&](int first, const UsualOffer& offer) {
-    double* values = nodes.values + first * nodes.stride + index;
-    values[0] = offer.allocatable.value;
-    values[nodes.stride] = offer.allocatable.reciprocal;
-    values[2 * nodes.stride] = offer.requested;
-    values[3 * nodes.stride] = offer.in_use;
-  };
-  store(0, node.cpu);
-  store(4, node.memory);
-  nodes.draws[index] = node.draw.bits;
-  nodes.seeds[index] = node.draw.seed;
-  nodes.applies[index] = node.applies ? 1 : 0;
-  nodes.has_room[index] = node.has_room ? 1 : 0;
-}
+/// The touched nodes as UsualNode by the draw rule of the window's first pod, side by side.
+struct TouchedNodes {
+  std::int32_t nodes[kWindowPodsMax];
+  std::uint32_t seeds[kWindowPodsMax];
+  double values[8][kWindowPodsMax];
+  Draw draws[kWindowPodsMax];
+  std::uint8_t applies[kWindowPodsMax];
+  std::uint8_t has_room[kWindowPodsMax];
 
-BERTH_HD UsualNode window_node(const DeviceWindowNodes& nodes, std::int32_t index) {
-  const auto load = [&](int first) {
-    const double* values = nodes.values + first * nodes.stride + index;
-    UsualOffer offer;
-    offer.allocatable.value = values[0];
-    offer.allocatable.reciprocal = values[nodes.stride];
-    offer.requested = values[2 * nodes.stride];
-    offer.in_use = values[3 * nodes.stride];
-    return offer;
-  };
-  UsualNode node;
-  node.cpu = load(0);
-  node.memory = load(4);
-  node.draw = {nodes.draws[index], nodes.seeds[index]};
-  node.applies = nodes.applies[index] != 0;
-  node.has_room = nodes.has_room[index] != 0;
-  return node;
-}
-
-/// What is known of a pod while its proposal is made and judged. Every thread of its warp has the same.
-struct PodOfWindow {
-  std::int32_t pod = 0;         ///< of the batch
-  std::int32_t row_index = 0;   ///< of the batch
-  std::int32_t cell_count = 0;  ///< of the row
-  bool is_answered = false;     ///< otherwise the lists do not tell where it goes
-  bool is_last = false;         ///< the window ends behind it
-  DeviceOutcome outcome;
-  WindowCell cells[kWindowCellsMax];    ///< without the pods of the round
-  std::int32_t heads[kWindowCellsMax];  ///< of its lists: the first entry that is not touched
-};
-
-template <class Solo>
-class WindowRound {
- public:
-  /// @param solo     the warp of a proposal
-  /// @param profile  whose draws DeviceWindow::nodes and `proposed` hold
-  BERTH_HD WindowRound(const Solo& solo, const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window,
-                       std::int32_t profile)
-      : solo_(solo), state_(state), batch_(batch), window_(window), profile_(profile) {}
-
-  /// Proposes a node for the pod, and writes it as the proposal of this number.
-  BERTH_HD void propose(std::int32_t pod, std::int32_t number, PodOfWindow& mine) const {
-    mine.pod = pod;
-    mine.row_index = batch_.row_of_pod[pod];
-    const DeviceRow& row = state_.rows.rows[mine.row_index];
-    const DeviceLayout& layout = state_.rows.layouts[row.layout];
-    const DeviceClass& pod_class = state_.classes.classes[row.pod_class];
-    mine.cell_count = layout.cell_count;
-    mine.is_answered = mine.is_last = false;
-    for (std::int32_t cell = 0; cell < mine.cell_count; ++cell) mine.cells[cell] = {0, -1, 0};
-    look_at_touched(row, mine);
-    solo_.gather(mine.cells, mine.cell_count, CombineWindowCells{state_.columns.rank});
-    look_at_tops(mine);
-    if (!lists_suffice(mine)) return;
-    const DeviceChoice choice =
-        CellSelection<Solo, WindowRow>(solo_, state_, {layout, row.live, mine.cells}, row.pod_class, 0).select();
-    mine.outcome = outcome_of(choice, pod_class, state_.classes.profiles[pod_class.profile]);
-    mine.is_answered = true;
-    mine.is_last = ends_behind(batch_, mine.outcome);
-    if (solo_.index() != 0) return;
-    window_.proposals[number] = {mine.outcome, row.pod_class};
-    if (mine.outcome.kind == DeviceOutcomeKind::kPlaced)
-      store_window_node(
-          window_.proposed, number,
-          usual_node(with_copies(state_, mine.outcome.node, pod_class, 1), state_.classes.profiles[profile_].draw));
+  BERTH_HD void store(std::int32_t index, const UsualNode& node) {
+    store_offer(0, index, node.cpu);
+    store_offer(4, index, node.memory);
+    draws[index] = node.draw.bits;
+    seeds[index] = node.draw.seed;
+    applies[index] = node.applies ? 1 : 0;
+    has_room[index] = node.has_room ? 1 : 0;
   }
-
-  /// Twice the proposals of the round that are known to be right when those before this one are, and 1 more when the
-  /// window ends behind them.
-  BERTH_HD std::int64_t right_up_to(std::int32_t number, std::int32_t count, const PodOfWindow& mine) const {
-    const std::int64_t without_it = std::int64_t{2} * number;
-    if (!mine.is_answered || may_change(number, mine)) return without_it;
-    return mine.is_last ? without_it + 1 : std::int64_t{2} * count;
-  }
-
-  /// Places the pod as proposed. Other warps place those of the same round on other nodes.
-  BERTH_HD void take(std::int32_t number, const PodOfWindow& mine) const {
-    if (solo_.index() == 0) batch_.outcomes[mine.pod] = mine.outcome;
-    for (std::int32_t cell = solo_.index(); cell < mine.cell_count; cell += solo_.size())
-      solo_.mark(window_.heads + window_.list_of(mine.row_index, cell), mine.heads[cell]);
-    if (mine.outcome.kind != DeviceOutcomeKind::kPlaced) return;
-    const std::int32_t node = mine.outcome.node;
-    place_on_node(solo_, state_, state_.classes.classes[state_.rows.rows[mine.row_index].pod_class], node);
-    if (solo_.index() != 0) return;
-    if (window_.touched_at[node] == 0) {
-      const std::int32_t index = solo_.add(window_.touched_count, 1);
-      window_.touched[index] = node;
-      window_.touched_at[node] = index + 1;
-    }
-    store_window_node(window_.nodes, window_.touched_at[node] - 1, window_node(window_.proposed, number));
+  BERTH_HD UsualNode load(std::int32_t index) const {
+    UsualNode node;
+    node.cpu = load_offer(0, index);
+    node.memory = load_offer(4, index);
+    node.draw = {draws[index], seeds[index]};
+    node.applies = applies[index] != 0;
+    node.has_room = has_room[index] != 0;
+    return node;
   }
 
  private:
-  /// Evaluates the touched nodes again.
-  BERTH_HD void look_at_touched(const DeviceRow& device_row, PodOfWindow& mine) const {
-    const RowView row(state_, device_row);
-    const DeviceClass& pod_class = state_.classes.classes[device_row.pod_class];
-    const CombineWindowCells combine{state_.columns.rank};
-    const bool counts = counts_feasible(pod_class, device_row, mine.cell_count, batch_.pod_count);
-    const std::int32_t touched_count = *window_.touched_count;
-    for (std::int32_t t = solo_.index(); t < touched_count; t += solo_.size()) {
-      const std::int32_t node = window_.touched[t];
-      const std::int32_t cell = row.cell_of(node);
-      if (cell < 0) continue;
-      const NodeKey now = pod_class.profile == profile_
-                              ? key_of_node(state_, device_row, {state_.columns, node}, window_node(window_.nodes, t))
-                              : key_of_node(state_, device_row, {state_.columns, node});
-      std::int32_t change = 0;
-      if (counts) change = (now > 0 ? 1 : 0) - (row.keys[row.position_of(node)] > 0 ? 1 : 0);
-      mine.cells[cell] = combine(mine.cells[cell], {now, node, change});
-    }
+  BERTH_HD void store_offer(int first, std::int32_t index, const UsualOffer& offer) {
+    values[first][index] = offer.allocatable.value;
+    values[first + 1][index] = offer.allocatable.reciprocal;
+    values[first + 2][index] = offer.requested;
+    values[first + 3][index] = offer.in_use;
   }
+  BERTH_HD UsualOffer load_offer(int first, std::int32_t index) const {
+    UsualOffer offer;
+    offer.allocatable.value = values[first][index];
+    offer.allocatable.reciprocal = values[first + 1][index];
+    offer.requested = values[first + 2][index];
+    offer.in_use = values[first + 3][index];
+    return offer;
+  }
+};
 
-  /// The best nodes that are not touched.
-  BERTH_HD void look_at_tops(PodOfWindow& mine) const {
-    const CombineWindowCells combine{state_.columns.rank};
-    for (std::int32_t cell = 0; cell < mine.cell_count; ++cell) {
-      const std::int64_t list = window_.list_of(mine.row_index, cell);
-      const DeviceTop* tops = window_.tops + list * window_.tops_max;
-      const std::int32_t count = window_.lists[list].count;
-      std::int32_t head = window_.heads[list];
-      for (int found = -1; head < count; head += solo_.size()) {
-        const std::int32_t at = head + solo_.index();
-        found = solo_.first_of(at < count && window_.touched_at[tops[at].node] == 0);
-        if (found < 0) continue;
-        head += found;
-        break;
+/// What is read ahead of a pod's turn.
+struct WindowPod {
+  /// As many as pods before it may take until its turn, and one more.
+  static constexpr std::int32_t kTops = kWindowPartMax + 1;
+  std::int32_t row_index;  ///< of the batch
+  std::int32_t cell_count;
+  bool counts;  ///< counts_feasible()
+  DeviceRow row;
+  DeviceClass pod_class;
+  NodeKey cutoffs[kWindowCellsMax];  ///< of the lists
+  std::int32_t top_counts[kWindowCellsMax];
+  DeviceTop tops[kWindowCellsMax][kTops];  ///< the best nodes of the lists that were not touched
+};
+
+/// How a pod of a window went.
+struct WindowStep {
+  bool is_last = false;      ///< the window ends behind it
+  bool is_answered = false;  ///< otherwise the lists do not tell where it goes
+  bool touches = false;      ///< `node` was not touched before
+  std::int32_t node = -1;    ///< where it was placed
+  std::int32_t touched = 0;  ///< its number among the touched nodes
+};
+
+/// Most solo teams of a team that commits a window.
+inline constexpr int kWindowSolosMax = 32;
+
+/// What the threads of the team share.
+struct WindowMemory {
+  TouchedNodes touched;
+  WindowPod pods[kWindowPartMax];
+  std::int32_t placed[kWindowPartMax];                 ///< nodes that were touched since `pods` were read
+  WindowCell cells[kWindowCellsMax][kWindowSolosMax];  ///< what each solo team has seen of them
+  WindowStep step;
+};
+
+/// The threads of a solo team together.
+template <class Solo, class T>
+BERTH_HD void copy_words(const Solo& solo, T& to, const T& from) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(std::uint32_t) == 0);
+  auto* words = reinterpret_cast<std::uint32_t*>(&to);
+  const auto* read = reinterpret_cast<const std::uint32_t*>(&from);
+  for (std::size_t w = static_cast<std::size_t>(solo.index()); w < sizeof(T) / sizeof(std::uint32_t);
+       w += static_cast<std::size_t>(solo.size()))
+    words[w] = read[w];
+}
+
+BERTH_HD int count_bits(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __popc(bits);
+#else
+  return __builtin_popcount(bits);
+#endif
+}
+
+/// Places the pods of a window. One object for each thread of the team.
+template <class Team>
+class WindowCommit {
+  using Solo = std::remove_const_t<decltype(std::declval<const Team&>().solo())>;
+
+ public:
+  BERTH_HD WindowCommit(const Team& team, const DeviceState& state, const DeviceBatch& batch,
+                        const DeviceWindow& window, WindowMemory& memory)
+      : team_(team),
+        solo_(team.solo()),
+        state_(state),
+        batch_(batch),
+        window_(window),
+        memory_(memory),
+        profile_(state.classes.classes[state.rows.rows[batch.row_of_pod[0]].pod_class].profile) {}
+
+  /// @return the number of pods that have an outcome
+  BERTH_HD std::int32_t run() {
+    std::int32_t pod = 0;
+    for (bool is_over = false; !is_over && pod < batch_.pod_count;) {
+      const std::int32_t first = pod;
+      const std::int32_t rest = batch_.pod_count - first;
+      const std::int32_t part = rest < kWindowPartMax ? rest : kWindowPartMax;
+      placed_count_ = 0;
+      team_.barrier();  // nobody reads the part before any more
+      for (std::int32_t i = team_.solo_index(); i < part; i += team_.solo_count())
+        read_ahead(first + i, memory_.pods[i]);
+      team_.barrier();
+      for (std::int32_t i = 0; i < part && !is_over; ++i) {
+        look_at_touched(memory_.pods[i]);
+        team_.barrier();
+        if (team_.solo_index() == 0) take_step(first + i, memory_.pods[i]);
+        team_.barrier();
+        const WindowStep step = memory_.step;
+        if (step.node >= 0) follow(step, memory_.pods[i].pod_class);
+        is_over = step.is_last;
+        pod += step.is_answered ? 1 : 0;
       }
-      mine.heads[cell] = head < count ? head : count;
-      if (head < count) mine.cells[cell] = combine(mine.cells[cell], {tops[head].key, tops[head].node, 0});
     }
+    return pod;
   }
 
-  /// A node that is not listed may be better than all that were looked at.
-  BERTH_HD bool lists_suffice(const PodOfWindow& mine) const {
-    bool all = true;
-    for (std::int32_t cell = 0; cell < mine.cell_count; ++cell) {
-      const NodeKey cutoff = window_.lists[window_.list_of(mine.row_index, cell)].cutoff;
-      all = all && (cutoff == 0 || mine.cells[cell].key > cutoff);
+ private:
+  /// The solo team reads what is known of the pod before its turn.
+  BERTH_HD void read_ahead(std::int32_t pod, WindowPod& ahead) const {
+    const std::int32_t row_index = batch_.row_of_pod[pod];
+    const DeviceRow& row = state_.rows.rows[row_index];
+    const DeviceLayout& layout = state_.rows.layouts[row.layout];
+    const DeviceClass& pod_class = state_.classes.classes[row.pod_class];
+    copy_words(solo_, ahead.row, row);
+    copy_words(solo_, ahead.pod_class, pod_class);
+    for (std::int32_t r = solo_.index(); r < pod_class.delta.count; r += solo_.size())
+      solo_.prefetch(state_.classes.requests + pod_class.delta.first + r);
+    const bool counts = counts_feasible(pod_class, row, layout.cell_count, batch_.pod_count);
+    if (solo_.index() == 0) {
+      ahead.row_index = row_index;
+      ahead.cell_count = layout.cell_count;
+      ahead.counts = counts;
     }
-    return all;
+    for (std::int32_t cell = 0; cell < layout.cell_count; ++cell) read_tops_ahead(layout, row_index, cell, ahead);
   }
 
-  /// Whether a proposal of the round before this one may change the answer, if those before that one are right.
-  BERTH_HD bool may_change(std::int32_t number, const PodOfWindow& mine) const {
-    const DeviceRow& row = state_.rows.rows[mine.row_index];
-    const std::int32_t first = mine.pod - number;  // pod of the round
-    const bool counts = counts_feasible(state_.classes.classes[row.pod_class], row, mine.cell_count, batch_.pod_count);
-    if (window_.counts_after[mine.pod] >= first) return true;
-    if (counts && window_.refusals_after[mine.pod] >= first) return true;
-    std::int64_t any = 0;
-    for (std::int32_t other = solo_.index(); other < number; other += solo_.size())
-      if (may_change_by(other, row, mine, counts)) any = 1;
-    return solo_.reduce(any, Sum()) > 0;
+  BERTH_HD void read_tops_ahead(const DeviceLayout& layout, std::int32_t row_index, std::int32_t cell,
+                                WindowPod& ahead) const {
+    constexpr int kAtOnce = 4;  // loads that do not wait for each other
+    const std::int64_t list = window_.list_of(row_index, cell);
+    const DeviceTop* tops = window_.tops + list * window_.tops_max;
+    const DeviceTopList of_cell = window_.lists[list];
+    std::int32_t found = 0;
+    for (std::int32_t begin = 0; begin < of_cell.count && found < WindowPod::kTops; begin += kAtOnce * solo_.size()) {
+      DeviceTop read[kAtOnce];
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::int32_t i = begin + k * solo_.size() + solo_.index();
+        if (i < of_cell.count) read[k] = tops[i];
+      }
+      bool is_free[kAtOnce];
+      for (int k = 0; k < kAtOnce; ++k)
+        is_free[k] = read[k].node >= 0 && !is_in_node_set(window_.touched_nodes, read[k].node);
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t free = solo_.ballot(is_free[k]);
+        const std::int32_t at = found + count_bits(free & ((std::uint32_t{1} << solo_.index()) - 1));
+        found += count_bits(free);
+        if (!is_free[k] || at >= WindowPod::kTops) continue;
+        ahead.tops[cell][at] = read[k];
+        prefetch_node(layout, read[k].node);
+      }
+    }
+    if (solo_.index() != 0) return;
+    ahead.cutoffs[cell] = of_cell.cutoff;
+    ahead.top_counts[cell] = found < WindowPod::kTops ? found : WindowPod::kTops;
   }
-  BERTH_HD bool may_change_by(std::int32_t other, const DeviceRow& device_row, const PodOfWindow& mine,
-                              bool counts) const {
-    const DeviceProposal& proposal = window_.proposals[other];
-    if (proposal.outcome.kind != DeviceOutcomeKind::kPlaced) return false;
-    const std::int32_t node = proposal.outcome.node;
-    const RowView row(state_, device_row);
+  BERTH_HD void prefetch_node(const DeviceLayout& layout, std::int32_t node) const {
+    const DeviceColumns& columns = state_.columns;
+    for (const std::int32_t column : {kCpuColumn, kMemoryColumn}) {
+      solo_.prefetch(columns.allocatable + column * columns.stride + node);
+      solo_.prefetch(columns.requested + column * columns.stride + node);
+    }
+    solo_.prefetch(columns.non_zero_milli_cpu + node);
+    solo_.prefetch(columns.non_zero_memory_bytes + node);
+    solo_.prefetch(columns.pod_count + node);
+    solo_.prefetch(columns.allowed_pods + node);
+    solo_.prefetch(columns.name_hash + node);
+    solo_.prefetch(columns.rank + node);
+    solo_.prefetch(layout.base + node);
+    if (!layout.in_order) solo_.prefetch(layout.cell_of + node);
+  }
+
+  /// Solo teams that have touched nodes.
+  BERTH_HD std::int32_t looking_count() const {
+    const std::int32_t wanted = (touched_count_ + solo_.size() - 1) / solo_.size();
+    return wanted < team_.solo_count() ? wanted : team_.solo_count();
+  }
+
+  /// Evaluates the touched nodes again, which the threads share.
+  BERTH_HD void look_at_touched(const WindowPod& ahead) const {
+    const std::int32_t group = team_.solo_index();
+    if (group >= looking_count()) return;
+    const CombineWindowCells combine{state_.columns.rank};
+    for (std::int32_t begin = 0; begin + group * solo_.size() < touched_count_; begin += team_.size()) {
+      const std::int32_t t = begin + team_.index();
+      std::int32_t cell = -1;
+      WindowCell here;
+      if (t < touched_count_) cell = look_at(ahead, t, here);
+      for (std::int32_t c = 0; c < ahead.cell_count; ++c) {
+        WindowCell best = c == cell ? here : WindowCell{};
+        solo_.gather(&best, 1, combine);
+        WindowCell& seen = memory_.cells[c][group];
+        if (solo_.index() == 0) seen = begin == 0 ? best : combine(seen, best);
+      }
+    }
+  }
+  /// One touched node. @return its cell, or -1
+  BERTH_HD std::int32_t look_at(const WindowPod& ahead, std::int32_t t, WindowCell& here) const {
+    const RowView row(state_, ahead.row);
+    const std::int32_t node = memory_.touched.nodes[t];
     const std::int32_t cell = row.cell_of(node);
-    if (cell < 0) return false;
-    const WindowCell& best = mine.cells[cell];
-    if (best.node == node) return true;
-    const DeviceClass& pod_class = state_.classes.classes[device_row.pod_class];
-    const DeviceClass& placed = state_.classes.classes[proposal.pod_class];
-    // Without the host ports and counts that the other pod takes on the node: they can only refuse it.
-    const DeviceNode with_it = with_copies(state_, node, placed, 1);
-    const NodeKey key = pod_class.profile == profile_
-                            ? key_of_node(state_, device_row, with_it, window_node(window_.proposed, other))
-                            : key_of_node(state_, device_row, with_it);
-    if (CombineWindowCells{state_.columns.rank}.is_better({key, node, 0}, best)) return true;
-    if (!counts) return false;
-    const bool may_refuse = key == 0 || (pod_class.port_set >= 0 && placed.port_set >= 0);
-    return may_refuse && key_of_node(state_, device_row, {state_.columns, node}) > 0;
+    if (cell < 0) return cell;
+    NodeKey now = 0;
+    if (!ahead.row.leaves_out || !is_in_node_set(ahead.row.left_out, node)) {
+      const std::int32_t base = row.layout.base[node];
+      const DeviceNode read{state_.columns, node};
+      now = ahead.pod_class.profile == profile_
+                ? evaluate_node(state_, ahead.pod_class, base, read, memory_.touched.load(t))
+                : evaluate_node(state_, ahead.pod_class, base, read);
+    }
+    here = {now, node, t, 0};
+    if (ahead.counts) here.live_change = (now > 0 ? 1 : 0) - (row.keys[row.position_of(node)] > 0 ? 1 : 0);
+    return cell;
   }
 
-  const Solo& solo_;
+  BERTH_HD bool is_placed_in_part(std::int32_t node) const {
+    bool is_placed = false;
+    for (std::int32_t p = 0; p < placed_count_; ++p) is_placed = is_placed || memory_.placed[p] == node;
+    return is_placed;
+  }
+
+  /// The best node of a cell at the pod's turn.
+  BERTH_HD WindowCell best_of_cell(const WindowPod& ahead, std::int32_t cell) const {
+    const CombineWindowCells combine{state_.columns.rank};
+    WindowCell best;
+    for (std::int32_t g = solo_.index(); g < looking_count(); g += solo_.size())
+      best = combine(best, memory_.cells[cell][g]);
+    solo_.gather(&best, 1, combine);
+    for (std::int32_t begin = 0; begin < ahead.top_counts[cell]; begin += solo_.size()) {
+      const std::int32_t i = begin + solo_.index();
+      const std::uint32_t free =
+          solo_.ballot(i < ahead.top_counts[cell] && !is_placed_in_part(ahead.tops[cell][i].node));
+      if (free == 0) continue;
+      const DeviceTop& top = ahead.tops[cell][begin + count_bits((free & (0 - free)) - 1)];
+      return combine(best, {top.key, top.node, -1, 0});
+    }
+    return best;
+  }
+
+  /// The first solo team selects a node for the pod, and tells the others in WindowMemory::step.
+  BERTH_HD void take_step(std::int32_t pod, const WindowPod& ahead) const {
+    const DeviceLayout& layout = state_.rows.layouts[ahead.row.layout];
+    WindowCell cells[kWindowCellsMax];
+    WindowStep step;
+    bool suffice = true;  // otherwise a node that is not listed may be better than all that were looked at
+    for (std::int32_t cell = 0; cell < ahead.cell_count; ++cell) {
+      cells[cell] = best_of_cell(ahead, cell);
+      suffice = suffice && (ahead.cutoffs[cell] == 0 || cells[cell].key > ahead.cutoffs[cell]);
+    }
+    step.is_last = true;
+    if (suffice) {
+      const DeviceClass& pod_class = ahead.pod_class;
+      const DeviceChoice choice = CellSelection<Solo, WindowRow>(solo_, state_, {layout, ahead.row.live, cells},
+                                                                 pod_class, state_.scratch.first_mark + pod)
+                                      .select();
+      const DeviceOutcome outcome = outcome_of(choice, pod_class, state_.classes.profiles[pod_class.profile]);
+      step.is_answered = true;
+      step.is_last = ends_behind(batch_, outcome);
+      if (outcome.kind == DeviceOutcomeKind::kPlaced) place(outcome.node, ahead.cell_count, cells, step);
+      if (solo_.index() == 0) batch_.outcomes[pod] = outcome;
+    }
+    if (solo_.index() == 0) memory_.step = step;
+  }
+  BERTH_HD void place(std::int32_t node, std::int32_t cell_count, const WindowCell* cells, WindowStep& step) const {
+    step.node = node;
+    step.touches = true;
+    step.touched = touched_count_;
+    for (std::int32_t cell = 0; cell < cell_count; ++cell) {
+      if (cells[cell].node != node || cells[cell].touched < 0) continue;
+      step.touches = false;
+      step.touched = cells[cell].touched;
+    }
+    if (!step.touches || solo_.index() != 0) return;
+    memory_.placed[placed_count_] = node;
+    memory_.touched.nodes[step.touched] = node;
+    window_.touched_nodes[node / kNodesPerWord] |= std::uint32_t{1} << (node % kNodesPerWord);
+  }
+
+  /// Places the pod on the node of the step. The thread that looks at the node reads it again, and its solo team writes
+  /// to the columns.
+  BERTH_HD void follow(const WindowStep& step, const DeviceClass& pod_class) {
+    touched_count_ += step.touches ? 1 : 0;
+    placed_count_ += step.touches ? 1 : 0;
+    const std::int32_t reader = step.touched % team_.size();
+    if (team_.index() == reader)
+      memory_.touched.store(step.touched, usual_node(with_copies(state_, step.node, pod_class, 1),
+                                                     state_.classes.profiles[profile_].draw));
+    if (team_.solo_index() != reader / solo_.size()) return;
+    solo_.barrier();
+    place_on_node(solo_, state_, pod_class, step.node);
+    solo_.barrier();
+  }
+
+  const Team& team_;
+  const Solo solo_;
   const DeviceState& state_;
   const DeviceBatch& batch_;
   const DeviceWindow& window_;
+  WindowMemory& memory_;
   std::int32_t profile_;
+  std::int32_t touched_count_ = 0;
+  std::int32_t placed_count_ = 0;  ///< in the part
 };
 
 /// Places the pods of the batch in order, each as the serial algorithm would after all before it, until the lists do
 /// not tell any more where the next pod goes.
+/// @param memory  uninitialised, read and written by all threads: the shared memory of a block
 template <class Team>
 BERTH_HD void commit_window(const Team& team, const DeviceState& state, const DeviceBatch& batch,
-                            const DeviceWindow& window) {
-  const auto solo = team.solo();
-  const std::int32_t profile = state.classes.classes[state.rows.rows[batch.row_of_pod[0]].pod_class].profile;
-  const WindowRound<std::remove_const_t<decltype(solo)>> round(solo, state, batch, window, profile);
-  const std::int32_t proposals_max = team.solo_count() < kProposalsMax ? team.solo_count() : kProposalsMax;
-  const std::int32_t number = team.solo_index();
-  std::int32_t proposed = proposals_max;
-  std::int32_t pod = 0;
-  PodOfWindow mine;
-  for (bool is_over = false; !is_over;) {
-    const std::int32_t rest = batch.pod_count - pod;
-    const std::int32_t count = proposed < rest ? proposed : rest;
-    if (number < count) round.propose(pod + number, number, mine);
-    team.barrier();
-    std::int64_t right = std::int64_t{2} * count;
-    if (number < count) right = round.right_up_to(number, count, mine);
-    right = team.reduce(right, Minimum());
-    const auto taken = static_cast<std::int32_t>((right + 1) / 2);
-    if (number < taken) round.take(number, mine);
-    team.barrier();
-    pod += taken;
-    is_over = right % 2 != 0 || taken == 0 || pod == batch.pod_count;
-    // Proposals that are not taken cost those that are: a round has some more than the last one could use.
-    const std::int32_t wanted = 2 * taken + kProposalsMin;
-    proposed = wanted < proposals_max ? wanted : proposals_max;
-  }
-  if (team.index() == 0) *batch.committed_count = pod;
+                            const DeviceWindow& window, WindowMemory& memory) {
+  const std::int32_t committed = WindowCommit<Team>(team, state, batch, window, memory).run();
+  if (team.index() == 0) *batch.committed_count = committed;
 }
 
 }  // namespace berth

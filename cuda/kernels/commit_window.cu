@@ -116,8 +116,8 @@ struct BetterTop {
   }
 };
 
-constexpr int kTopsOfThread = kWindowTopsMax / CommitWindowTuning::kSelectThreads;
-static_assert(kTopsOfThread * CommitWindowTuning::kSelectThreads == kWindowTopsMax);
+constexpr int kTopsOfThread = kWindowPodsMax / CommitWindowTuning::kSelectThreads;
+static_assert(kTopsOfThread * CommitWindowTuning::kSelectThreads == kWindowPodsMax);
 using SortTops = cub::BlockMergeSort<DeviceTop, CommitWindowTuning::kSelectThreads, kTopsOfThread>;
 
 /// One block per cell of each row. From a level of the cell's tournament that fits shared memory down to the nodes: an
@@ -171,23 +171,11 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
 }
 
 __global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
-    commit_window_block_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
-                               const __grid_constant__ DeviceWindow window) {
+    commit_window_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
+                         const __grid_constant__ DeviceWindow window) {
+  extern __shared__ __align__(16) unsigned char memory[];
   __shared__ BlockSlots slots;
-  berth::commit_window(BlockTeam(slots), state, batch, window);
-}
-
-__global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
-    commit_window_cluster_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
-                                 const __grid_constant__ DeviceWindow window) {
-#if BERTH_HAS_CLUSTERS
-  __shared__ BlockSlots slots;
-  __shared__ ReduceSlot of_block;
-  berth::commit_window(ClusterTeam(slots, of_block), state, batch, window);
-#else
-  static_cast<void>(state), static_cast<void>(batch), static_cast<void>(window);
-  __trap();  // CommitTeam::kCluster is not chosen for a device without clusters
-#endif
+  berth::commit_window(BlockTeam(slots), state, batch, window, *reinterpret_cast<WindowMemory*>(memory));
 }
 
 }  // namespace
@@ -201,14 +189,9 @@ void select_tops(const DeviceState& state, std::int32_t row_count, const DeviceW
          capacity);
 }
 
-void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, CommitTeam team,
-                   StreamView stream) {
-  if (team == CommitTeam::kBlock)
-    return launch("commit_window", commit_window_block_kernel, {1, CommitWindowTuning::kThreads}, stream, state, batch,
-                  window);
-  constexpr std::uint32_t kBlocks = CommitWindowTuning::kClusterBlocks;
-  launch_cluster("commit_window", commit_window_cluster_kernel, {kBlocks, CommitWindowTuning::kThreads}, kBlocks,
-                 stream, state, batch, window);
+void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, StreamView stream) {
+  launch("commit_window", commit_window_kernel, {1, CommitWindowTuning::kThreads, sizeof(WindowMemory)}, stream, state,
+         batch, window);
 }
 
 }  // namespace berth::cuda

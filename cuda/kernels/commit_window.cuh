@@ -13,8 +13,7 @@ namespace berth::cuda {
 /// Does not wait.
 void select_tops(const DeviceState& state, std::int32_t row_count, const DeviceWindow& window, StreamView stream);
 
-/// Commits the batch as a window: one cluster, or for CommitTeam::kBlock one block. Does not wait.
-void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, CommitTeam team,
-                   StreamView stream);
+/// Commits the batch as a window: one block. Does not wait.
+void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window, StreamView stream);
 
 }  // namespace berth::cuda

@@ -76,9 +76,8 @@ struct WarpTeam : AtomicUpdates {
   __device__ void gather(T* values, int count, Op op) const {
     for (int i = 0; i < count; ++i) values[i] = reduce_keyed(values[i], op);
   }
-  __device__ int first_of(bool condition) const {
-    return __ffs(static_cast<int>(__ballot_sync(kWholeWarp, condition))) - 1;
-  }
+  __device__ void prefetch(const void* address) const { asm volatile("prefetch.global.L1 [%0];" ::"l"(address)); }
+  __device__ std::uint32_t ballot(bool condition) const { return __ballot_sync(kWholeWarp, condition); }
   __device__ void mark(std::int32_t* address, std::int32_t value) const {
     *static_cast<volatile std::int32_t*>(address) = value;
   }

@@ -43,11 +43,9 @@ struct CommitBatchTuning {
   std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
-/// commit_window: one cluster of blocks proposes and takes pods, one warp a pod, or one block where there are no
-/// clusters. Before it one block per cell of each row selects the best nodes.
+/// commit_window: one block commits, and one per cell of each row selects the best nodes before it.
 struct CommitWindowTuning {
-  static constexpr int kThreads = 512;  ///< of a block; others were not measured
-  static constexpr std::uint32_t kClusterBlocks = kClusterBlocksMax;
+  static constexpr int kThreads = 512;        ///< one a node that pods of the window were placed on
   static constexpr int kSelectThreads = 256;  ///< not measured
   /// Entries of a tournament that a selecting block keeps in shared memory.
   static constexpr std::int32_t capacity_of(std::int32_t tops_max) { return 8 * (tops_max + 1 + 64); }
@@ -92,9 +90,6 @@ constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int
   const bool cluster = widest_row_cells >= tuning.cluster_cells_min || row_count >= tuning.cluster_rows_min;
   return cluster ? CommitTeam::kCluster : CommitTeam::kBlock;
 }
-
-/// The team for a window: a cluster where the device has them.
-constexpr CommitTeam window_team(int sm) { return sm >= 90 ? CommitTeam::kCluster : CommitTeam::kBlock; }
 
 constexpr CommitRunTuning commit_run_tuning(int sm) {
   return {.threads_per_block = sm >= 90 ? 256u : 128u};  // not measured

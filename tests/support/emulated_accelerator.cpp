@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "batching/device/commit_body.h"
@@ -143,8 +144,10 @@ void EmulatedAccelerator::commit_window(const DeviceState& state, const DeviceBa
                                         const DeviceWindow& window) {
   count_launch("commit_window");
   fill_window_lists(state, batch, window);
-  if (emulation_.threads == 1) return berth::commit_window(SequentialTeam(), state, batch, window);
-  run_together(emulation_.threads, [&](const ThreadTeam& team) { berth::commit_window(team, state, batch, window); });
+  const auto memory = std::make_unique<WindowMemory>();
+  if (emulation_.threads == 1) return berth::commit_window(SequentialTeam(), state, batch, window, *memory);
+  run_together(emulation_.threads,
+               [&](const ThreadTeam& team) { berth::commit_window(team, state, batch, window, *memory); });
 }
 
 void EmulatedAccelerator::commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) {

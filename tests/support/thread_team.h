@@ -52,7 +52,8 @@ struct SoloThreadTeam : ThreadUpdates {
   }
   template <class T, class Op>
   void gather(T*, int, Op) const {}
-  int first_of(bool condition) const { return condition ? 0 : -1; }
+  std::uint32_t ballot(bool condition) const { return condition ? 1 : 0; }
+  void prefetch(const void*) const {}
   SoloThreadTeam solo() const { return {}; }
 };
 

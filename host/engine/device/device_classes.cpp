@@ -224,39 +224,6 @@ DeviceClasses DeviceClassTable::classes(const ClassTable& table, const DeviceSna
           moves_.data(),   columns.port_conflicts(), columns.port_set_count()};
 }
 
-DeviceClassTable::ReadOrder DeviceClassTable::read_order(std::span<const std::int32_t> pod_classes) const {
-  ReadOrder order;
-  std::vector<std::int32_t> changed_by;  // [table] the latest pod that changes it, or -1
-  const auto latest = [&](const DeviceList& list, auto counts) {
-    std::int32_t pod = -1;
-    for (std::int32_t r = list.first; r < list.first + list.count; ++r) {
-      const DeviceRead& read = reads_on_host_[static_cast<std::size_t>(r)];
-      const auto table = static_cast<std::size_t>(read.table);
-      if (table < changed_by.size() && counts(read)) pod = std::max(pod, changed_by[table]);
-    }
-    return pod;
-  };
-  const auto any = [](const DeviceRead&) { return true; };
-  const auto by_domain = [](const DeviceRead& read) { return read.attribute != DeviceRead::kFoldedIn; };
-  for (const std::int32_t c : pod_classes) {
-    const DeviceClass& pod_class = classes_on_host_[static_cast<std::size_t>(c)];
-    const std::int32_t counts =
-        std::max({latest(pod_class.hard, any), latest(pod_class.soft, any), latest(pod_class.affinity, any),
-                  latest(pod_class.preferred, any), latest(pod_class.anti, by_domain),
-                  latest(pod_class.existing_anti, by_domain)});
-    order.refusals_after.push_back(
-        std::max({counts, latest(pod_class.anti, any), latest(pod_class.existing_anti, any)}));
-    order.counts_after.push_back(counts);
-    const auto pod = static_cast<std::int32_t>(order.counts_after.size() - 1);
-    for (std::int32_t m = pod_class.moves.first; m < pod_class.moves.first + pod_class.moves.count; ++m) {
-      const auto table = static_cast<std::size_t>(moves_on_host_[static_cast<std::size_t>(m)].table);
-      if (table >= changed_by.size()) changed_by.resize(table + 1, -1);
-      changed_by[table] = pod;
-    }
-  }
-  return order;
-}
-
 void DeviceClassTable::find_soft_domains_max(const TopologyCounts& counts) {
   for (const std::int32_t column : soft_columns_)
     soft_domains_max_ = std::max<std::int64_t>(soft_domains_max_, counts.column(column).domain_count);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <set>
-#include <span>
 #include <vector>
 
 #include "batching/device/views.h"
@@ -30,13 +29,6 @@ class DeviceClassTable {
   /// Uploads what was added. Invalidates the pointers of earlier calls.
   DeviceClasses classes(const ClassTable& table, const DeviceSnapshot& columns);
   const DeviceLayout* layouts() { return layouts_.on_device(); }
-
-  /// Which pods of a batch read what others before them change: DeviceWindow.
-  struct ReadOrder {
-    std::vector<std::int32_t> counts_after, refusals_after;  ///< [pod]
-  };
-  /// @param pod_classes  [pod] added
-  ReadOrder read_order(std::span<const std::int32_t> pod_classes) const;
 
   /// The most domains of a key of a soft constraint, for the size of DeviceScratch::seen.
   std::int64_t soft_domains_max() const { return soft_domains_max_; }

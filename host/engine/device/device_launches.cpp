@@ -37,11 +37,12 @@ class PartsOfRefresh {
 
 LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max) {
   const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
+  const std::size_t window_pods_max = std::min(tuning.window_pods_max, static_cast<std::size_t>(kWindowPodsMax));
   LaunchPlan wanted;
-  wanted.fits_window = tuning.window_pods_max > 0;
+  wanted.fits_window = window_pods_max > 0;
   NominationsOfLaunch nominated(*this, wanted);
   for (std::size_t i = 0; i < longest; ++i) {
-    if (wanted.fits_window && i == tuning.window_pods_max) break;
+    if (wanted.fits_window && i == window_pods_max) break;
     const std::int32_t c = pods[i].class_index;
     if (!wanted.contains(c)) {
       if (wanted.classes.size() == rows_a_launch || !has_row(c)) break;
@@ -106,10 +107,6 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   const auto at_stops = block.add(plan.stops_at);
   const auto at_pods = block.add(plan.row_of_pod);
   const auto at_last = block.add(plan.last_pod);
-  const DeviceClassTable::ReadOrder order =
-      plan.fits_window ? classes.read_order(plan.class_of_pod()) : DeviceClassTable::ReadOrder{};
-  const auto at_counts = block.add(order.counts_after);
-  const auto at_refusals = block.add(order.refusals_after);
   const auto at_committed = block.add(std::vector<std::int32_t>{-1});
   const auto at_outcomes = block.add(std::vector<DeviceOutcome>(plan.row_of_pod.size()));
   // Reserve room for the changed nodes of later batches of the same shape.
@@ -126,8 +123,6 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   prepared.end_answers = at_outcomes.offset + plan.row_of_pod.size() * sizeof(DeviceOutcome);
   prepared.batch.row_of_pod = block.at(at_pods);
   prepared.batch.last_pod = block.at(at_last);
-  prepared.counts_after = block.at(at_counts);
-  prepared.refusals_after = block.at(at_refusals);
   prepared.batch.pod_count = static_cast<std::int32_t>(plan.row_of_pod.size());
   prepared.batch.row_count = static_cast<std::int32_t>(plan.classes.size());
   if (!work.build.empty())
@@ -180,16 +175,13 @@ std::vector<DeviceOutcome> DeviceBackend::State::commit_window(const LaunchPlan&
   const DeviceBatch& batch = prepared.batch;
   const std::int32_t cells_max = std::max(1, widest_row_cells(plan));
   const std::size_t tops_max = std::min(
-      {tuning.window_tops_max, static_cast<std::size_t>(batch.pod_count), static_cast<std::size_t>(kWindowTopsMax)});
+      {tuning.window_tops_max, static_cast<std::size_t>(batch.pod_count), static_cast<std::size_t>(kWindowPodsMax)});
   DeviceWindow window;
   try {
-    window = window_arrays.open(batch.row_count, batch.pod_count, cells_max, static_cast<std::int32_t>(tops_max),
-                                snapshot.slot_count());
+    window = window_arrays.open(batch.row_count, cells_max, static_cast<std::int32_t>(tops_max), snapshot.slot_count());
   } catch (const DeviceOutOfMemory&) {
     return {};
   }
-  window.counts_after = prepared.counts_after;
-  window.refusals_after = prepared.refusals_after;
   accelerator->commit_window(prepared.state, batch, window);
   return answers_of(prepared, 0);
 }

@@ -142,7 +142,6 @@ struct DeviceBackend::State : CommitState {
   struct Prepared {
     DeviceState state;
     DeviceBatch batch;
-    const std::int32_t *counts_after = nullptr, *refusals_after = nullptr;  ///< DeviceWindow
     /// Bytes of row_table: committed_count, the outcomes, and the end of both.
     std::uint64_t first_answer = 0, first_outcome = 0, end_answers = 0;
   };

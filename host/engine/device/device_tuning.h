@@ -16,7 +16,7 @@ struct DeviceTuning {
   /// Pods per launch. Deadlines are checked between launches.
   std::size_t launch_pods_max = 4096;
   /// Pods per launch where all rows fit a window (DeviceWindow), and how many of the best nodes of a cell it keeps.
-  /// 0 pods: no windows.
+  /// 0 pods: no windows. Of both, kWindowPodsMax at most.
   std::size_t window_pods_max = 512;
   std::size_t window_tops_max = 512;
   /// Rows per launch. Without a window each placement refreshes its node in all of them.

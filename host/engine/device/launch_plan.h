@@ -37,12 +37,6 @@ struct LaunchPlan {
     last_pod[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(row_of_pod.size());
     row_of_pod.push_back(row);
   }
-  std::vector<std::int32_t> class_of_pod() const {
-    std::vector<std::int32_t> classes_of_pods;
-    classes_of_pods.reserve(row_of_pod.size());
-    for (const std::int32_t row : row_of_pod) classes_of_pods.push_back(classes[static_cast<std::size_t>(row)]);
-    return classes_of_pods;
-  }
   bool contains(std::int32_t pod_class) const { return row_of_class_.count(pod_class) != 0; }
   /// The plan of the pods of the first `row_count` rows, up to the first pod of another row.
   LaunchPlan first_rows(std::size_t row_count) const {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <memory>
 #include <numeric>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "batching/device/team.h"
@@ -28,26 +28,6 @@ constexpr std::int32_t kLayouts = 3;  ///< class c has layout c % kLayouts
 /// Domain columns and tables: each node by itself, then zones.
 constexpr std::int32_t kByNode = 0;
 constexpr std::int32_t kByZone = 1;
-
-/// Memory for nodes of a window.
-class WindowNodes {
- public:
-  explicit WindowNodes(std::int32_t count)
-      : values_(static_cast<std::size_t>(DeviceWindowNodes::kValues * count)),
-        draws_(static_cast<std::size_t>(count)),
-        seeds_(static_cast<std::size_t>(count)),
-        flags_(static_cast<std::size_t>(2 * count)) {}
-  DeviceWindowNodes view() {
-    const auto count = static_cast<std::int64_t>(draws_.size());
-    return {count, values_.data(), draws_.data(), seeds_.data(), flags_.data(), flags_.data() + count};
-  }
-
- private:
-  std::vector<double> values_;
-  std::vector<Draw> draws_;
-  std::vector<std::uint32_t> seeds_;
-  std::vector<std::uint8_t> flags_;
-};
 
 /// Classes that request different amounts and count one another's pods. A third of the rows is one cell, and a third
 /// has one cell per zone: each thread selects from those alone, and in the latter reads counters that the next commit
@@ -123,51 +103,25 @@ class HandMadeCluster {
     std::vector<DeviceOutcome> outcomes(row_of_pod.size());
     std::vector<DeviceTop> tops(static_cast<std::size_t>(kClasses * kZones * tops_max));
     std::vector<DeviceTopList> lists(kClasses * kZones);
-    std::vector<std::int32_t> heads(lists.size(), 0);
-    std::vector<std::int32_t> touched(row_of_pod.size());
-    std::vector<std::int32_t> touched_at(kNodes, 0);
-    std::int32_t touched_count = 0;
-    std::vector<DeviceProposal> proposals(kProposalsMax);
-    WindowNodes nodes(pods), proposed(kProposalsMax);
-    const auto [counts_after, refusals_after] = read_order(row_of_pod);
+    std::vector<std::uint32_t> touched_nodes(node_set_words(kNodes), 0);
+    const auto memory = std::make_unique<WindowMemory>();
     std::int32_t committed = -1;
     const DeviceBatch batch{.row_of_pod = row_of_pod.data(),
                             .pod_count = pods,
                             .row_count = kClasses,
                             .outcomes = outcomes.data(),
                             .committed_count = &committed};
-    const DeviceWindow window{.tops = tops.data(),
-                              .lists = lists.data(),
-                              .heads = heads.data(),
-                              .counts_after = counts_after.data(),
-                              .refusals_after = refusals_after.data(),
-                              .nodes = nodes.view(),
-                              .touched = touched.data(),
-                              .touched_at = touched_at.data(),
-                              .touched_count = &touched_count,
-                              .proposals = proposals.data(),
-                              .proposed = proposed.view(),
-                              .cells_max = kZones,
-                              .tops_max = tops_max};
+    const DeviceWindow window{tops.data(), lists.data(), touched_nodes.data(), kZones, tops_max};
     test::fill_window_lists(state_, batch, window);
     if (threads == 0) {
-      commit_window(SequentialTeam(), state_, batch, window);
+      commit_window(SequentialTeam(), state_, batch, window, *memory);
     } else {
-      test::run_together(threads, [&](const test::ThreadTeam& team) { commit_window(team, state_, batch, window); });
+      test::run_together(threads,
+                         [&](const test::ThreadTeam& team) { commit_window(team, state_, batch, window, *memory); });
     }
     EXPECT_GE(committed, 0);
     outcomes.resize(static_cast<std::size_t>(committed));
     return outcomes;
-  }
-  /// DeviceWindow::counts_after and refusals_after: every pod moves the counts of the zones, which classes with
-  /// topology terms read.
-  std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> read_order(
-      const std::vector<std::int32_t>& row_of_pod) const {
-    std::vector<std::int32_t> after;
-    for (std::size_t i = 0; i < row_of_pod.size(); ++i)
-      after.push_back(classes_[static_cast<std::size_t>(row_of_pod[i])].has_topology ? static_cast<std::int32_t>(i) - 1
-                                                                                     : -1);
-    return {after, after};
   }
   void lay_out() {
     std::mt19937 dice(9);
