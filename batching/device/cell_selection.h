@@ -82,16 +82,24 @@ class CellSelection {
                               row_.node_at(top.position)};
       best = better(best, here);
     });
-    best = team_.reduce(best, better);
+    best = reduce_cells(best, better);
     best.feasible_count = feasible_count;
     return best;
+  }
+
+  /// One cell, so that normalised scores are equal for all nodes, and only the key decides.
+  BERTH_HD bool is_plain() const { return row_.layout.cell_count == 1 && !pod_class_.has_topology; }
+  /// What normalised scores add to each key of a plain row.
+  BERTH_HD NodeKey plain_addend() const {
+    const CellMeasure measure{node_side_raws(0), {}};
+    return make_node_key(normalized_total(0, measure), 0);
   }
 
   /// What single cells and nodes are filtered and normalised by. All threads call it. @return feasible nodes
   BERTH_HD std::int64_t prepare() {
     prepare_filter();
     const std::int64_t feasible_count = weigh_domains();
-    if (feasible_count > 0) measure_ = team_.reduce(measure_cells(), CombineMeasures());
+    if (feasible_count > 0) measure_ = reduce_cells(measure_cells(), CombineMeasures());
     return feasible_count;
   }
 
@@ -177,15 +185,11 @@ class CellSelection {
     std::int32_t cell_;
   };
 
-  /// One cell, so that normalised scores are equal for all nodes, and only the key decides.
-  BERTH_HD bool is_plain() const { return row_.layout.cell_count == 1 && !pod_class_.has_topology; }
-
   BERTH_HD DeviceChoice plain_choice() const {
     const std::int64_t feasible_count = row_.live_of(0);
     if (feasible_count == 0) return {};  // a row without nodes has no top entry
     const RowEntry top = row_.top(0);
-    const CellMeasure measure{node_side_raws(0), {}};
-    return {feasible_count, top.key + make_node_key(normalized_total(0, measure), 0), row_.node_at(top.position)};
+    return {feasible_count, top.key + plain_addend(), row_.node_at(top.position)};
   }
 
   /// Calls `use` with every cell that holds feasible nodes and passes the topology rules.
@@ -193,6 +197,12 @@ class CellSelection {
   BERTH_HD void for_cells(Use use) const {
     for (std::int32_t cell = team_.index(); cell < row_.layout.cell_count; cell += team_.size())
       if (row_.live_of(cell) > 0 && passes(cell)) use(cell);
+  }
+
+  /// Over the values that threads have of their cells.
+  template <class T, class Op>
+  BERTH_HD T reduce_cells(const T& value, Op op) const {
+    return team_.reduce_first(value, row_.layout.cell_count, op);
   }
 
   BERTH_HD const DeviceRead& read(std::int32_t at) const { return state_.classes.reads[at]; }
@@ -223,7 +233,7 @@ class CellSelection {
     for (std::int32_t d = 1 + team_.index(); d <= table.domain_count; d += team_.size())
       if (state_.counts.exists[table.first + d] != 0 && state_.counts.counts[table.first + d] < minimum)
         minimum = state_.counts.counts[table.first + d];
-    return team_.reduce(minimum, Minimum());
+    return team_.reduce_first(minimum, table.domain_count, Minimum());
   }
 
   BERTH_HD bool passes(std::int32_t cell) const {
@@ -241,9 +251,9 @@ class CellSelection {
       nodes += mark_soft_domains(CellTopology(*this, cell),
                                  [&](std::int32_t s, std::int32_t domain) { team_.mark(seen(s, domain), mark_); });
     });
-    feasible = team_.reduce(feasible, Sum());
+    feasible = reduce_cells(feasible, Sum());
     if (pod_class_.soft.count == 0 || feasible == 0) return feasible;
-    nodes = team_.reduce(nodes, Sum());
+    nodes = reduce_cells(nodes, Sum());
     for (std::int32_t s = 0; s < pod_class_.soft.count; ++s) {
       const DeviceRead& soft = read(pod_class_.soft.first + s);
       weights_[s] = state_.counts.weight_of_size[soft.counts_nodes ? nodes : marked_domains(s, soft)];

@@ -201,12 +201,24 @@ BERTH_HD_APART NodeKey evaluate_any_node(const DeviceState& state, const DeviceC
   return make_node_key(base + load_total(state.classes, pod_class, read), draw_on(state.classes, pod_class, read));
 }
 
+/// What a class that asks for nothing else than cpu and memory gets on a node that is read as UsualNode.
+BERTH_HD NodeKey evaluate_usual_node(const UsualLoad& load, DrawOrder order, std::uint32_t draw_seed, std::int32_t base,
+                                     const UsualNode& usual) {
+  if (base < 0 || !usual.has_room || is_usual_short(load, usual)) return 0;
+  return make_node_key(base + usual_load_total(load, usual), draw_of_class(order, usual.draw, draw_seed));
+}
+/// Nothing but cpu and memory, the node's object and its number of pods refuses the class, and nothing else scores a
+/// node.
+BERTH_HD bool asks_usual_only(const DeviceClasses& classes, const DeviceClass& pod_class) {
+  const bool has_ports = pod_class.port_set >= 0 && classes.profiles[pod_class.profile].checks_ports;
+  return pod_class.usual.applies && !has_ports && pod_class.filter_beside.count == 0 && !pod_class.has_topology;
+}
+
 /// The same for a node that was read before. Host ports and topology counts are those of the columns, without the
 /// copies. @param usual  usual_node() of `read` by the draw rule of the class's profile
 BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
                                const DeviceNode& read, const UsualNode& usual) {
   if (!pod_class.usual.applies || !usual.applies) return evaluate_any_node(state, pod_class, base, read);
-  if (base < 0 || !usual.has_room || is_usual_short(pod_class.usual, usual)) return 0;
   const DeviceColumns& columns = state.columns;
   if (pod_class.port_set >= 0 && state.classes.profiles[pod_class.profile].checks_ports &&
       columns.port_taken[pod_class.port_set * columns.stride + read.node] != 0)
@@ -214,9 +226,8 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
   if (pod_class.filter_beside.count > 0 && is_any_short(requests_of(state.classes, pod_class.filter_beside), read))
     return 0;
   if (!folded_in_terms_accept(state, pod_class, read.node)) return 0;
-  const DrawOrder order = state.classes.profiles[pod_class.profile].draw.order;
-  return make_node_key(base + usual_load_total(pod_class.usual, usual),
-                       draw_of_class(order, usual.draw, pod_class.draw_seed));
+  return evaluate_usual_node(pod_class.usual, state.classes.profiles[pod_class.profile].draw.order, pod_class.draw_seed,
+                             base, usual);
 }
 
 /// The same.

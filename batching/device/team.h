@@ -12,7 +12,12 @@
 //                          it asks for its number
 //   solo_index(), solo_count()
 //                          the number of this thread's solo team, and how many there are
+//   reduce_first(value, count, op)
+//                          op over the values of the first `count` threads or of all, returned to every thread; the
+//                          values of the others change no result
 // A solo team has also
+//   reduce_groups(value, size, op)
+//                          op over the values of each group of `size` threads, a power of two, returned to its threads
 //   gather(values, count, op)
 //                          op over each of the values of all its threads, returned to every thread
 //   ballot(condition)      bit i: the condition holds for its thread i
@@ -35,6 +40,14 @@ struct SequentialTeam {
   BERTH_HD void barrier() const {}
   template <class T, class Op>
   BERTH_HD T reduce(const T& value, Op) const {
+    return value;
+  }
+  template <class T, class Op>
+  BERTH_HD T reduce_first(const T& value, int, Op) const {
+    return value;
+  }
+  template <class T, class Op>
+  BERTH_HD T reduce_groups(const T& value, int, Op) const {
     return value;
   }
   template <class T, class Op>

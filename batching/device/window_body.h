@@ -10,6 +10,7 @@
 // counts, and this is the latency of memory. What a pod needs is therefore read before its turn, for some pods together
 // (WindowPod), and lies in the shared memory of a block, as do the touched nodes (WindowMemory).
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -18,42 +19,9 @@
 #include "batching/device/row_tournament.h"
 #include "batching/device/team.h"
 #include "batching/device/views.h"
+#include "batching/device/window_memory.h"
 
 namespace berth {
-
-/// What is known of one cell at a pod's turn.
-struct WindowCell {
-  NodeKey key = 0;               ///< the best; 0: none is feasible
-  std::int32_t node = -1;        ///< that has it; -1 likewise
-  std::int32_t touched = -1;     ///< its number among the touched nodes; -1: it is none of them
-  std::int32_t live_change = 0;  ///< feasible nodes, compared with the row
-};
-
-struct CombineWindowCells {
-  const std::uint32_t* rank;  ///< DeviceColumns::rank
-  BERTH_HD bool is_better(const WindowCell& a, const WindowCell& b) const {
-    if (a.key != b.key || a.key == 0) return a.key > b.key;
-    return rank[a.node] < rank[b.node];
-  }
-  BERTH_HD WindowCell operator()(const WindowCell& a, const WindowCell& b) const {
-    const WindowCell& best = is_better(b, a) ? b : a;
-    return {best.key, best.node, best.touched, a.live_change + b.live_change};
-  }
-};
-
-/// The cells of a row at a pod's turn, as CellSelection reads them. A node is its own position.
-struct WindowRow {
-  const DeviceLayout& layout;
-  const std::int32_t* live;  ///< of the row
-  const WindowCell* cells;   ///< [layout.cell_count]
-
-  BERTH_HD RowEntry top(std::int32_t cell) const { return {cells[cell].key, cells[cell].node}; }
-  BERTH_HD std::int32_t node_at(std::int32_t position) const { return position; }
-  /// Where counts_feasible() is false, not exact, but 0 where none is feasible, and above 1 where more are.
-  BERTH_HD std::int32_t live_of(std::int32_t cell) const {
-    return cells[cell].key > 0 ? live[cell] + cells[cell].live_change : 0;
-  }
-};
 
 /// Whether the number of feasible nodes has to be exact: it is part of scores, or so small that the nodes which a
 /// window may touch decide whether one is left, or two. A placement makes no node feasible: a cell without one stays
@@ -66,85 +34,6 @@ BERTH_HD bool counts_feasible(const DeviceClass& pod_class, const DeviceRow& row
     exact = exact || (row.live[cell] > 0 && row.live[cell] < pod_count + 2);
   return exact;
 }
-
-/// The touched nodes as UsualNode by the draw rule of the window's first pod, side by side.
-struct TouchedNodes {
-  std::int32_t nodes[kWindowPodsMax];
-  std::uint32_t seeds[kWindowPodsMax];
-  double values[8][kWindowPodsMax];
-  Draw draws[kWindowPodsMax];
-  std::uint8_t applies[kWindowPodsMax];
-  std::uint8_t has_room[kWindowPodsMax];
-
-  BERTH_HD void store(std::int32_t index, const UsualNode& node) {
-    store_offer(0, index, node.cpu);
-    store_offer(4, index, node.memory);
-    draws[index] = node.draw.bits;
-    seeds[index] = node.draw.seed;
-    applies[index] = node.applies ? 1 : 0;
-    has_room[index] = node.has_room ? 1 : 0;
-  }
-  BERTH_HD UsualNode load(std::int32_t index) const {
-    UsualNode node;
-    node.cpu = load_offer(0, index);
-    node.memory = load_offer(4, index);
-    node.draw = {draws[index], seeds[index]};
-    node.applies = applies[index] != 0;
-    node.has_room = has_room[index] != 0;
-    return node;
-  }
-
- private:
-  BERTH_HD void store_offer(int first, std::int32_t index, const UsualOffer& offer) {
-    values[first][index] = offer.allocatable.value;
-    values[first + 1][index] = offer.allocatable.reciprocal;
-    values[first + 2][index] = offer.requested;
-    values[first + 3][index] = offer.in_use;
-  }
-  BERTH_HD UsualOffer load_offer(int first, std::int32_t index) const {
-    UsualOffer offer;
-    offer.allocatable.value = values[first][index];
-    offer.allocatable.reciprocal = values[first + 1][index];
-    offer.requested = values[first + 2][index];
-    offer.in_use = values[first + 3][index];
-    return offer;
-  }
-};
-
-/// What is read ahead of a pod's turn.
-struct WindowPod {
-  /// As many as pods before it may take until its turn, and one more.
-  static constexpr std::int32_t kTops = kWindowPartMax + 1;
-  std::int32_t row_index;  ///< of the batch
-  std::int32_t cell_count;
-  bool counts;  ///< counts_feasible()
-  DeviceRow row;
-  DeviceClass pod_class;
-  NodeKey cutoffs[kWindowCellsMax];  ///< of the lists
-  std::int32_t top_counts[kWindowCellsMax];
-  DeviceTop tops[kWindowCellsMax][kTops];  ///< the best nodes of the lists that were not touched
-};
-
-/// How a pod of a window went.
-struct WindowStep {
-  bool is_last = false;      ///< the window ends behind it
-  bool is_answered = false;  ///< otherwise the lists do not tell where it goes
-  bool touches = false;      ///< `node` was not touched before
-  std::int32_t node = -1;    ///< where it was placed
-  std::int32_t touched = 0;  ///< its number among the touched nodes
-};
-
-/// Most solo teams of a team that commits a window.
-inline constexpr int kWindowSolosMax = 32;
-
-/// What the threads of the team share.
-struct WindowMemory {
-  TouchedNodes touched;
-  WindowPod pods[kWindowPartMax];
-  std::int32_t placed[kWindowPartMax];                 ///< nodes that were touched since `pods` were read
-  WindowCell cells[kWindowCellsMax][kWindowSolosMax];  ///< what each solo team has seen of them
-  WindowStep step;
-};
 
 /// The threads of a solo team together.
 template <class Solo, class T>
@@ -166,13 +55,13 @@ BERTH_HD int count_bits(std::uint32_t bits) {
 }
 
 /// Places the pods of a window. One object for each thread of the team.
-template <class Team>
+template <class Team, class Memory>
 class WindowCommit {
   using Solo = std::remove_const_t<decltype(std::declval<const Team&>().solo())>;
 
  public:
   BERTH_HD WindowCommit(const Team& team, const DeviceState& state, const DeviceBatch& batch,
-                        const DeviceWindow& window, WindowMemory& memory)
+                        const DeviceWindow& window, const Memory& memory)
       : team_(team),
         solo_(team.solo()),
         state_(state),
@@ -191,15 +80,15 @@ class WindowCommit {
       placed_count_ = 0;
       team_.barrier();  // nobody reads the part before any more
       for (std::int32_t i = team_.solo_index(); i < part; i += team_.solo_count())
-        read_ahead(first + i, memory_.pods[i]);
+        read_ahead(first + i, memory_().pods[i]);
       team_.barrier();
       for (std::int32_t i = 0; i < part && !is_over; ++i) {
-        look_at_touched(memory_.pods[i]);
+        look_at_touched(memory_().pods[i]);
         team_.barrier();
-        if (team_.solo_index() == 0) take_step(first + i, memory_.pods[i]);
+        if (team_.solo_index() == 0) take_step(first + i, memory_().pods[i]);
         team_.barrier();
-        const WindowStep step = memory_.step;
-        if (step.node >= 0) follow(step, memory_.pods[i].pod_class);
+        const WindowStep step = memory_().step;
+        if (step.node >= 0) follow(step, memory_().pods[i]);
         is_over = step.is_last;
         pod += step.is_answered ? 1 : 0;
       }
@@ -218,13 +107,28 @@ class WindowCommit {
     copy_words(solo_, ahead.pod_class, pod_class);
     for (std::int32_t r = solo_.index(); r < pod_class.delta.count; r += solo_.size())
       solo_.prefetch(state_.classes.requests + pod_class.delta.first + r);
+    for (std::int32_t m = solo_.index(); m < pod_class.moves.count; m += solo_.size())
+      solo_.prefetch(state_.classes.moves + pod_class.moves.first + m);
     const bool counts = counts_feasible(pod_class, row, layout.cell_count, batch_.pod_count);
+    const CellSelection<Solo, WindowRow> selection(solo_, state_, {layout, row.live, memory_().cells}, pod_class, 0);
     if (solo_.index() == 0) {
       ahead.row_index = row_index;
       ahead.cell_count = layout.cell_count;
       ahead.counts = counts;
+      ahead.is_plain = selection.is_plain();
+      if (ahead.is_plain) ahead.plain_addend = selection.plain_addend();
     }
     for (std::int32_t cell = 0; cell < layout.cell_count; ++cell) read_tops_ahead(layout, row_index, cell, ahead);
+    solo_.barrier();
+    const std::int32_t each = ahead.read_of_cell();
+    for (std::int32_t r = solo_.index(); r < each * ahead.cell_count; r += solo_.size()) {
+      const std::int32_t cell = r / each;
+      if (r % each < ahead.top_counts[cell])
+        ahead.with_pod.store(r, usual_node_with(ahead.tops[cell][r % each].node, pod_class));
+    }
+  }
+  BERTH_HD UsualNode usual_node_with(std::int32_t node, const DeviceClass& pod_class) const {
+    return usual_node(with_copies(state_, node, pod_class, 1), state_.classes.profiles[profile_].draw);
   }
 
   BERTH_HD void read_tops_ahead(const DeviceLayout& layout, std::int32_t row_index, std::int32_t cell,
@@ -257,17 +161,6 @@ class WindowCommit {
     ahead.top_counts[cell] = found < WindowPod::kTops ? found : WindowPod::kTops;
   }
   BERTH_HD void prefetch_node(const DeviceLayout& layout, std::int32_t node) const {
-    const DeviceColumns& columns = state_.columns;
-    for (const std::int32_t column : {kCpuColumn, kMemoryColumn}) {
-      solo_.prefetch(columns.allocatable + column * columns.stride + node);
-      solo_.prefetch(columns.requested + column * columns.stride + node);
-    }
-    solo_.prefetch(columns.non_zero_milli_cpu + node);
-    solo_.prefetch(columns.non_zero_memory_bytes + node);
-    solo_.prefetch(columns.pod_count + node);
-    solo_.prefetch(columns.allowed_pods + node);
-    solo_.prefetch(columns.name_hash + node);
-    solo_.prefetch(columns.rank + node);
     solo_.prefetch(layout.base + node);
     if (!layout.in_order) solo_.prefetch(layout.cell_of + node);
   }
@@ -291,7 +184,7 @@ class WindowCommit {
       for (std::int32_t c = 0; c < ahead.cell_count; ++c) {
         WindowCell best = c == cell ? here : WindowCell{};
         solo_.gather(&best, 1, combine);
-        WindowCell& seen = memory_.cells[c][group];
+        WindowCell& seen = memory_().seen[c][group];
         if (solo_.index() == 0) seen = begin == 0 ? best : combine(seen, best);
       }
     }
@@ -299,7 +192,7 @@ class WindowCommit {
   /// One touched node. @return its cell, or -1
   BERTH_HD std::int32_t look_at(const WindowPod& ahead, std::int32_t t, WindowCell& here) const {
     const RowView row(state_, ahead.row);
-    const std::int32_t node = memory_.touched.nodes[t];
+    const std::int32_t node = memory_().touched_nodes[t];
     const std::int32_t cell = row.cell_of(node);
     if (cell < 0) return cell;
     NodeKey now = 0;
@@ -307,89 +200,105 @@ class WindowCommit {
       const std::int32_t base = row.layout.base[node];
       const DeviceNode read{state_.columns, node};
       now = ahead.pod_class.profile == profile_
-                ? evaluate_node(state_, ahead.pod_class, base, read, memory_.touched.load(t))
+                ? evaluate_node(state_, ahead.pod_class, base, read, memory_().touched.load(t))
                 : evaluate_node(state_, ahead.pod_class, base, read);
     }
-    here = {now, node, t, 0};
+    here = {now, node, t, -1, 0};
     if (ahead.counts) here.live_change = (now > 0 ? 1 : 0) - (row.keys[row.position_of(node)] > 0 ? 1 : 0);
     return cell;
   }
 
   BERTH_HD bool is_placed_in_part(std::int32_t node) const {
     bool is_placed = false;
-    for (std::int32_t p = 0; p < placed_count_; ++p) is_placed = is_placed || memory_.placed[p] == node;
+    for (std::int32_t p = 0; p < placed_count_; ++p) is_placed = is_placed || memory_().placed[p] == node;
     return is_placed;
   }
 
-  /// The best node of a cell at the pod's turn.
-  BERTH_HD WindowCell best_of_cell(const WindowPod& ahead, std::int32_t cell) const {
+  /// The best nodes of the cells at the pod's turn, to WindowMemory::cells. Some threads share a cell.
+  /// @return whether the lists suffice; otherwise a node that is not listed may be better than all that were looked at
+  BERTH_HD bool find_best_of_cells(const WindowPod& ahead) const {
     const CombineWindowCells combine{state_.columns.rank};
-    WindowCell best;
-    for (std::int32_t g = solo_.index(); g < looking_count(); g += solo_.size())
-      best = combine(best, memory_.cells[cell][g]);
-    solo_.gather(&best, 1, combine);
-    for (std::int32_t begin = 0; begin < ahead.top_counts[cell]; begin += solo_.size()) {
-      const std::int32_t i = begin + solo_.index();
-      const std::uint32_t free =
-          solo_.ballot(i < ahead.top_counts[cell] && !is_placed_in_part(ahead.tops[cell][i].node));
-      if (free == 0) continue;
-      const DeviceTop& top = ahead.tops[cell][begin + count_bits((free & (0 - free)) - 1)];
-      return combine(best, {top.key, top.node, -1, 0});
+    const std::int32_t sharing = solo_.size() < kWindowCellsMax ? 1 : solo_.size() / kWindowCellsMax;
+    const std::int32_t cells_at_once = solo_.size() / sharing;
+    const std::int32_t looking = looking_count();
+    bool suffice = true;
+    for (std::int32_t begin = 0; begin < ahead.cell_count; begin += cells_at_once) {
+      const std::int32_t cell = begin + solo_.index() / sharing;
+      const std::int32_t own = solo_.index() % sharing;
+      WindowCell best;
+      std::int32_t top = WindowPod::kTops;
+      if (cell < ahead.cell_count) {
+        for (std::int32_t g = own; g < looking; g += sharing) best = combine(best, memory_().seen[cell][g]);
+        for (std::int32_t i = own; i < ahead.top_counts[cell] && top == WindowPod::kTops; i += sharing)
+          if (!is_placed_in_part(ahead.tops[cell][i].node)) top = i;
+      }
+      best = solo_.reduce_groups(best, sharing, combine);
+      top = solo_.reduce_groups(top, sharing, Smaller());
+      if (cell >= ahead.cell_count) continue;
+      if (top < WindowPod::kTops)
+        best = combine(best, {ahead.tops[cell][top].key, ahead.tops[cell][top].node, -1, top, 0});
+      suffice = suffice && (ahead.cutoffs[cell] == 0 || best.key > ahead.cutoffs[cell]);
+      if (own == 0) memory_().cells[cell] = best;
     }
-    return best;
+    suffice = solo_.ballot(!suffice) == 0;
+    solo_.barrier();
+    return suffice;
   }
+  struct Smaller {
+    BERTH_HD std::int32_t operator()(std::int32_t a, std::int32_t b) const { return a < b ? a : b; }
+  };
 
   /// The first solo team selects a node for the pod, and tells the others in WindowMemory::step.
   BERTH_HD void take_step(std::int32_t pod, const WindowPod& ahead) const {
-    const DeviceLayout& layout = state_.rows.layouts[ahead.row.layout];
-    WindowCell cells[kWindowCellsMax];
     WindowStep step;
-    bool suffice = true;  // otherwise a node that is not listed may be better than all that were looked at
-    for (std::int32_t cell = 0; cell < ahead.cell_count; ++cell) {
-      cells[cell] = best_of_cell(ahead, cell);
-      suffice = suffice && (ahead.cutoffs[cell] == 0 || cells[cell].key > ahead.cutoffs[cell]);
-    }
     step.is_last = true;
-    if (suffice) {
+    if (find_best_of_cells(ahead)) {
       const DeviceClass& pod_class = ahead.pod_class;
-      const DeviceChoice choice = CellSelection<Solo, WindowRow>(solo_, state_, {layout, ahead.row.live, cells},
-                                                                 pod_class, state_.scratch.first_mark + pod)
-                                      .select();
-      const DeviceOutcome outcome = outcome_of(choice, pod_class, state_.classes.profiles[pod_class.profile]);
+      const DeviceOutcome outcome =
+          outcome_of(choose(pod, ahead), pod_class, state_.classes.profiles[pod_class.profile]);
       step.is_answered = true;
       step.is_last = ends_behind(batch_, outcome);
-      if (outcome.kind == DeviceOutcomeKind::kPlaced) place(outcome.node, ahead.cell_count, cells, step);
+      if (outcome.kind == DeviceOutcomeKind::kPlaced) place(outcome.node, ahead, step);
       if (solo_.index() == 0) batch_.outcomes[pod] = outcome;
     }
-    if (solo_.index() == 0) memory_.step = step;
+    if (solo_.index() == 0) memory_().step = step;
   }
-  BERTH_HD void place(std::int32_t node, std::int32_t cell_count, const WindowCell* cells, WindowStep& step) const {
+  BERTH_HD DeviceChoice choose(std::int32_t pod, const WindowPod& ahead) const {
+    const WindowRow row{state_.rows.layouts[ahead.row.layout], ahead.row.live, memory_().cells};
+    if (ahead.is_plain) {
+      const RowEntry top = row.top(0);
+      return {row.live_of(0), top.key + ahead.plain_addend, top.position};
+    }
+    const Solo solo = solo_;
+    return CellSelection<Solo, WindowRow>(solo, state_, row, ahead.pod_class, state_.scratch.first_mark + pod).select();
+  }
+  BERTH_HD void place(std::int32_t node, const WindowPod& ahead, WindowStep& step) const {
     step.node = node;
-    step.touches = true;
-    step.touched = touched_count_;
-    for (std::int32_t cell = 0; cell < cell_count; ++cell) {
-      if (cells[cell].node != node || cells[cell].touched < 0) continue;
-      step.touches = false;
-      step.touched = cells[cell].touched;
+    for (std::int32_t c = 0; c < ahead.cell_count; ++c) {
+      const WindowCell& cell = memory_().cells[c];
+      if (cell.node != node) continue;
+      step.touches = cell.touched < 0;
+      step.touched = step.touches ? touched_count_ : cell.touched;
+      if (step.touches && cell.top < ahead.read_of_cell()) step.read = c * ahead.read_of_cell() + cell.top;
     }
     if (!step.touches || solo_.index() != 0) return;
-    memory_.placed[placed_count_] = node;
-    memory_.touched.nodes[step.touched] = node;
+    memory_().placed[placed_count_] = node;
+    memory_().touched_nodes[step.touched] = node;
     window_.touched_nodes[node / kNodesPerWord] |= std::uint32_t{1} << (node % kNodesPerWord);
   }
 
-  /// Places the pod on the node of the step. The thread that looks at the node reads it again, and its solo team writes
-  /// to the columns.
-  BERTH_HD void follow(const WindowStep& step, const DeviceClass& pod_class) {
+  /// Places the pod on the node of the step. The thread that looks at the node reads it with the pod, and its solo team
+  /// writes to the columns.
+  BERTH_HD void follow(const WindowStep& step, const WindowPod& ahead) {
     touched_count_ += step.touches ? 1 : 0;
     placed_count_ += step.touches ? 1 : 0;
     const std::int32_t reader = step.touched % team_.size();
     if (team_.index() == reader)
-      memory_.touched.store(step.touched, usual_node(with_copies(state_, step.node, pod_class, 1),
-                                                     state_.classes.profiles[profile_].draw));
+      memory_().touched.store(
+          step.touched, step.read >= 0 ? ahead.with_pod.load(step.read) : usual_node_with(step.node, ahead.pod_class));
     if (team_.solo_index() != reader / solo_.size()) return;
     solo_.barrier();
-    place_on_node(solo_, state_, pod_class, step.node);
+    place_on_node(solo_, state_, ahead.pod_class, step.node);
     solo_.barrier();
   }
 
@@ -398,7 +307,7 @@ class WindowCommit {
   const DeviceState& state_;
   const DeviceBatch& batch_;
   const DeviceWindow& window_;
-  WindowMemory& memory_;
+  Memory memory_;
   std::int32_t profile_;
   std::int32_t touched_count_ = 0;
   std::int32_t placed_count_ = 0;  ///< in the part
@@ -406,11 +315,11 @@ class WindowCommit {
 
 /// Places the pods of the batch in order, each as the serial algorithm would after all before it, until the lists do
 /// not tell any more where the next pod goes.
-/// @param memory  uninitialised, read and written by all threads: the shared memory of a block
-template <class Team>
+/// @param memory  memory() is uninitialised, and read and written by all threads: the shared memory of a block
+template <class Team, class Memory>
 BERTH_HD void commit_window(const Team& team, const DeviceState& state, const DeviceBatch& batch,
-                            const DeviceWindow& window, WindowMemory& memory) {
-  const std::int32_t committed = WindowCommit<Team>(team, state, batch, window, memory).run();
+                            const DeviceWindow& window, const Memory& memory) {
+  const std::int32_t committed = WindowCommit<Team, Memory>(team, state, batch, window, memory).run();
   if (team.index() == 0) *batch.committed_count = committed;
 }
 

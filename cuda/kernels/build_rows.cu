@@ -35,41 +35,100 @@ __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
     row.live[cell] = 0;
 }
 
-/// Tile of rows x tile of nodes: a thread has one node and visits the rows of the tile, so that the node's columns stay
-/// cached. @param node_blocks  blocks side by side over the nodes
+/// What a block reads of the rows that ask for nothing but cpu and memory, once for all its nodes.
+struct RowOfTile {
+  bool is_usual;
+  DrawOrder order;
+  std::uint32_t draw_seed;
+  const std::int32_t* base;  ///< DeviceLayout::base
+  NodeKey* keys;
+  UsualLoad load;
+};
+
+__device__ void read_row(const DeviceState& state, const DeviceRow& row, std::int32_t profile, RowOfTile& read) {
+  const DeviceLayout& layout = state.rows.layouts[row.layout];
+  const DeviceClass& pod_class = state.classes.classes[row.pod_class];
+  read.is_usual =
+      layout.in_order && !row.leaves_out && pod_class.profile == profile && asks_usual_only(state.classes, pod_class);
+  if (!read.is_usual) return;
+  read.order = state.classes.profiles[profile].draw.order;
+  read.draw_seed = pod_class.draw_seed;
+  read.base = layout.base;
+  read.keys = row.keys;
+  read.load = pod_class.usual;
+}
+
+/// A row of any kind on one node, for a whole block; apart, since it needs more registers.
+/// @param usual  the node by the draw rule of `profile`
+__device__ __noinline__ void evaluate_any_row(const DeviceState& state, const DeviceRow& device_row, std::int32_t node,
+                                              std::int32_t profile, UsualNode usual, std::int64_t nodes_of_blocks) {
+  const RowView row(state, device_row);
+  const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
+  NodeKey key = 0;
+  if (cell >= 0) {
+    const DeviceNode read{state.columns, node};
+    key = state.classes.classes[device_row.pod_class].profile == profile ? key_of_node(state, device_row, read, usual)
+                                                                         : key_of_node(state, device_row, read);
+    row.keys[row.position_of(node)] = key;
+  }
+  if (row.layout.node_at != nullptr)
+    for (std::int64_t position = node; position < row.layout.level_offset[1]; position += nodes_of_blocks)
+      clear_if_free(row, static_cast<std::int32_t>(position));
+  if (row.layout.in_order) {  // the same for the whole block
+    const int feasible = __syncthreads_count(key > 0 ? 1 : 0);
+    if (threadIdx.x == 0 && feasible > 0) atomicAdd(row.live, feasible);
+  } else if (!row.layout.by_node && key > 0) {
+    atomicAdd(row.live + cell, 1);
+  }
+}
+
+/// Tile of rows x tile of nodes: a thread has one node and visits the rows of the tile, so that it reads the node once.
+/// @param node_blocks    blocks side by side over the nodes
+/// @param rows_per_tile  at most BuildRowsTuning::kRowsMax
 template <int kThreads>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, BuildRowsTuning::kEvaluateBlocksMin)
     evaluate_rows_kernel(const __grid_constant__ DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
                          std::int32_t rows_per_tile) {
+  __shared__ RowOfTile tile[BuildRowsTuning::kRowsMax];
+  __shared__ std::int32_t feasible[BuildRowsTuning::kRowsMax];
   const auto node = static_cast<std::int32_t>(blockIdx.x % node_blocks * kThreads + threadIdx.x);
   const std::int32_t first = static_cast<std::int32_t>(blockIdx.x / node_blocks) * rows_per_tile;
-  UsualNode usual;
-  std::int32_t profile = -1;  // by whose draw rule `usual` was read
-  for (std::int32_t r = first; r < first + rows_per_tile && r < rows.row_count; ++r) {
-    const DeviceRow& device_row = row_at(state, rows, r);
-    const RowView row(state, device_row);
-    const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
-    NodeKey key = 0;
-    if (cell >= 0) {
-      const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
-      if (pod_class.usual.applies && profile != pod_class.profile) {
-        profile = pod_class.profile;
-        usual = usual_node({state.columns, node}, state.classes.profiles[profile].draw);
-      }
-      key = key_of_node(state, device_row, {state.columns, node}, usual);
-      row.keys[row.position_of(node)] = key;
-    }
-    if (row.layout.node_at != nullptr)
-      for (std::int64_t position = node; position < row.layout.level_offset[1];
-           position += static_cast<std::int64_t>(node_blocks) * kThreads)
-        clear_if_free(row, static_cast<std::int32_t>(position));
-    if (row.layout.in_order) {  // the same for the whole block
-      const int feasible = __syncthreads_count(key > 0 ? 1 : 0);
-      if (threadIdx.x == 0 && feasible > 0) atomicAdd(row.live, feasible);
-    } else if (!row.layout.by_node && key > 0) {
-      atomicAdd(row.live + cell, 1);
-    }
+  const std::int32_t count = min(rows_per_tile, rows.row_count - first);
+  const std::int32_t profile = state.classes.classes[row_at(state, rows, first).pod_class].profile;
+  for (std::int32_t r = static_cast<std::int32_t>(threadIdx.x); r < count; r += kThreads) {
+    read_row(state, row_at(state, rows, first + r), profile, tile[r]);
+    feasible[r] = 0;
   }
+  UsualNode usual;
+  const bool is_node = node < state.columns.node_count;
+  if (is_node) usual = usual_node({state.columns, node}, state.classes.profiles[profile].draw);
+  __syncthreads();
+  const std::int32_t* base_read = nullptr;  // the layout that `base` was read of
+  std::int32_t base = -1;
+  for (std::int32_t r = 0; r < count; ++r) {
+    const RowOfTile& row = tile[r];
+    if (!row.is_usual) {
+      evaluate_any_row(state, row_at(state, rows, first + r), node, profile, usual,
+                       static_cast<std::int64_t>(node_blocks) * kThreads);
+      continue;
+    }
+    NodeKey key = 0;
+    if (is_node) {
+      if (base_read != row.base) {
+        base_read = row.base;
+        base = row.base[node];
+      }
+      key = usual.applies ? evaluate_usual_node(row.load, row.order, row.draw_seed, base, usual)
+                          : evaluate_any_node(state, state.classes.classes[row_at(state, rows, first + r).pod_class],
+                                              base, {state.columns, node});
+      row.keys[node] = key;
+    }
+    const unsigned accepting = __ballot_sync(kWholeWarp, key > 0);
+    if (threadIdx.x % kWarpSize == 0 && accepting != 0) atomicAdd(feasible + r, __popc(accepting));
+  }
+  __syncthreads();
+  for (std::int32_t r = static_cast<std::int32_t>(threadIdx.x); r < count; r += kThreads)
+    if (feasible[r] > 0) atomicAdd(row_at(state, rows, first + r).live, feasible[r]);
 }
 
 /// One level of every row's tournament, from the level below. @param entry_blocks  blocks a row

@@ -170,12 +170,19 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
   if (threadIdx.x == 0) window.lists[list] = {count, is_listed ? cutoff : row.top(cell).key};
 }
 
+/// Names the shared memory anew at each use, so that the compiler knows the address space of each.
+struct SharedWindowMemory {
+  __device__ WindowMemory& operator()() const {
+    extern __shared__ __align__(16) unsigned char memory[];
+    return *reinterpret_cast<WindowMemory*>(memory);
+  }
+};
+
 __global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
     commit_window_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
                          const __grid_constant__ DeviceWindow window) {
-  extern __shared__ __align__(16) unsigned char memory[];
   __shared__ BlockSlots slots;
-  berth::commit_window(BlockTeam(slots), state, batch, window, *reinterpret_cast<WindowMemory*>(memory));
+  berth::commit_window(BlockTeam(slots), state, batch, window, SharedWindowMemory());
 }
 
 }  // namespace

@@ -59,16 +59,25 @@ struct WarpTeam : AtomicUpdates {
   __device__ T reduce(const T& value, Op op) const {
     return reduce_first(value, kWarpSize, op);
   }
-  /// Over the values of the first `count` threads.
   template <class T, class Op>
   __device__ T reduce_first(const T& value, int count, Op op) const {
     __syncwarp();  // a shuffle alone does not order what the threads wrote
     T all = value;
-    for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
+    int width = kWarpSize;
+    while (width / 2 >= count && width > 1) width /= 2;
+    for (int offset = width / 2; offset > 0; offset /= 2) {
       const T other = cub::ShuffleDown<kWarpSize>(all, offset, kWarpSize - 1, kWholeWarp);
       if (index() + offset < count) all = op(all, other);
     }
     return cub::ShuffleIndex<kWarpSize>(all, 0, kWholeWarp);
+  }
+  template <class T, class Op>
+  __device__ T reduce_groups(const T& value, int size, Op op) const {
+    __syncwarp();
+    T all = value;
+    for (int offset = size / 2; offset > 0; offset /= 2)
+      all = op(all, cub::ShuffleIndex<kWarpSize>(all, index() ^ offset, kWholeWarp));
+    return all;
   }
   /// For values with a `key` (0 and more) of which the highest decides, and a `live_change` that is added up. Two
   /// instructions find the highest key; op is needed only where keys are equal.
@@ -122,6 +131,10 @@ class BlockTeam : public TeamOfWarps {
   __device__ int solo_count() const { return static_cast<int>(blockDim.x) / kWarpSize; }
   __device__ void barrier() const { __syncthreads(); }
   template <class T, class Op>
+  __device__ T reduce_first(const T& value, int, Op op) const {
+    return reduce(value, op);
+  }
+  template <class T, class Op>
   __device__ T reduce(const T& value, Op op) const {
     const WarpTeam warp;
     const T of_warp = warp.reduce(value, op);
@@ -161,6 +174,10 @@ class ClusterTeam : public TeamOfWarps {
   __device__ int solo_count() const { return size() / kWarpSize; }
   __device__ void barrier() const { cooperative_groups::this_cluster().sync(); }
   template <class T, class Op>
+  __device__ T reduce_first(const T& value, int, Op op) const {
+    return reduce(value, op);
+  }
+  template <class T, class Op>
   __device__ T reduce(const T& value, Op op) const {
     const auto cluster = cooperative_groups::this_cluster();
     const T here = block_.reduce(value, op);
@@ -187,6 +204,10 @@ class GridTeam : public TeamOfWarps {
   __device__ int index() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ int size() const { return static_cast<int>(gridDim.x * blockDim.x); }
   __device__ void barrier() const { cooperative_groups::this_grid().sync(); }
+  template <class T, class Op>
+  __device__ T reduce_first(const T& value, int, Op op) const {
+    return reduce(value, op);
+  }
   template <class T, class Op>
   __device__ T reduce(const T& value, Op op) const {
     const T here = block_.reduce(value, op);

@@ -16,10 +16,12 @@ inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with
 
 /// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
-  static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; others were not measured
-  static constexpr int kRefreshThreads = 128;   ///< of the block that refreshes a row; not measured
-  std::uint32_t threads_per_block;              ///< of the others
-  std::uint32_t rows_per_tile;                  ///< that read a node's columns together
+  static constexpr int kEvaluateThreads = 256;   ///< of the blocks that evaluate; others were not measured
+  static constexpr int kEvaluateBlocksMin = 3;   ///< of them on a multiprocessor; others were not measured
+  static constexpr std::uint32_t kRowsMax = 32;  ///< of a tile, which a block keeps in shared memory
+  static constexpr int kRefreshThreads = 128;    ///< of the block that refreshes a row; not measured
+  std::uint32_t threads_per_block;               ///< of the others
+  std::uint32_t rows_per_tile;                   ///< that read a node's columns together
 };
 
 /// The team for commit_batch, one persistent kernel that visits the pods.
@@ -102,6 +104,7 @@ constexpr bool is_block_size(std::uint32_t threads) {
 constexpr bool is_tuning_sound(int sm) {
   const CommitBatchTuning commit = commit_batch_tuning(sm);
   return is_block_size(build_rows_tuning(sm).threads_per_block) && build_rows_tuning(sm).rows_per_tile > 0 &&
+         build_rows_tuning(sm).rows_per_tile <= BuildRowsTuning::kRowsMax &&
          is_block_size(BuildRowsTuning::kEvaluateThreads) && is_block_size(BuildRowsTuning::kRefreshThreads) &&
          is_block_size(CommitForksTuning::kThreads) && is_block_size(CommitWindowTuning::kThreads) &&
          is_block_size(CommitWindowTuning::kSelectThreads) && is_block_size(commit.threads_per_block) &&

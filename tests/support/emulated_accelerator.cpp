@@ -145,9 +145,11 @@ void EmulatedAccelerator::commit_window(const DeviceState& state, const DeviceBa
   count_launch("commit_window");
   fill_window_lists(state, batch, window);
   const auto memory = std::make_unique<WindowMemory>();
-  if (emulation_.threads == 1) return berth::commit_window(SequentialTeam(), state, batch, window, *memory);
-  run_together(emulation_.threads,
-               [&](const ThreadTeam& team) { berth::commit_window(team, state, batch, window, *memory); });
+  if (emulation_.threads == 1)
+    return berth::commit_window(SequentialTeam(), state, batch, window, WindowMemoryAt{memory.get()});
+  run_together(emulation_.threads, [&](const ThreadTeam& team) {
+    berth::commit_window(team, state, batch, window, WindowMemoryAt{memory.get()});
+  });
 }
 
 void EmulatedAccelerator::commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) {

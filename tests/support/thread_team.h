@@ -51,6 +51,14 @@ struct SoloThreadTeam : ThreadUpdates {
     return std::atomic_ref(*const_cast<std::int32_t*>(address)).load(std::memory_order_relaxed) == value;
   }
   template <class T, class Op>
+  T reduce_first(const T& value, int, Op) const {
+    return value;
+  }
+  template <class T, class Op>
+  T reduce_groups(const T& value, int, Op) const {
+    return value;
+  }
+  template <class T, class Op>
   void gather(T*, int, Op) const {}
   std::uint32_t ballot(bool condition) const { return condition ? 1 : 0; }
   void prefetch(const void*) const {}
@@ -72,6 +80,10 @@ class ThreadTeam : public ThreadUpdates {
       all = op(all, *static_cast<const T*>(shared_->values[static_cast<std::size_t>(i)]));
     barrier();
     return all;
+  }
+  template <class T, class Op>
+  T reduce_first(const T& value, int, Op op) const {
+    return reduce(value, op);
   }
   void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
   bool is_marked(const std::int32_t* address, std::int32_t value) const { return solo().is_marked(address, value); }

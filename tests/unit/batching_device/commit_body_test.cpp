@@ -114,10 +114,11 @@ class HandMadeCluster {
     const DeviceWindow window{tops.data(), lists.data(), touched_nodes.data(), kZones, tops_max};
     test::fill_window_lists(state_, batch, window);
     if (threads == 0) {
-      commit_window(SequentialTeam(), state_, batch, window, *memory);
+      commit_window(SequentialTeam(), state_, batch, window, WindowMemoryAt{memory.get()});
     } else {
-      test::run_together(threads,
-                         [&](const test::ThreadTeam& team) { commit_window(team, state_, batch, window, *memory); });
+      test::run_together(threads, [&](const test::ThreadTeam& team) {
+        commit_window(team, state_, batch, window, WindowMemoryAt{memory.get()});
+      });
     }
     EXPECT_GE(committed, 0);
     outcomes.resize(static_cast<std::size_t>(committed));
