@@ -128,11 +128,14 @@ berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, co
     const std::string name = owner_argument(owner);
     const PodHandlePtr shape = pod_argument(pod, *of);
     const berth_reserve_options known = read_options(options);
+    const StopWatch watch(known.deadline_us, known.cancel);
     check_flags(known.flags, BERTH_SKIP_CORDONED);
     const NodesOfDomain where = domain_argument(known.nodes, known.key, known.value, *of);
     auto handle = std::make_unique<berth_result>();
-    handle->result = reserve(of, name, shape, count, known.flags, where);
+    Answer reserved = reserve(of, name, shape, count, known.flags, where, watch);
+    handle->result = std::move(reserved.result);
     *result = handle.release();
+    return reserved.status;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "host/objects/interruption.h"
 #include "include/berth/berth.h"
 
 /// Set by any thread and by signal handlers.
@@ -45,6 +46,28 @@ class StopWatch {
   const berth_cancel* cancel_;
   Clock::time_point begin_;
   mutable std::atomic<berth_status> stopped_ = BERTH_OK;
+};
+
+/// Ends the engine's calls that this thread makes once a watch is over: they throw Interrupted.
+class StopScope {
+ public:
+  /// @param watch  outlives this
+  explicit StopScope(const StopWatch& watch, bool heeds_deadline = true)
+      : due_(watch, heeds_deadline), scope_(watch.can_stop() ? &due_ : nullptr) {}
+
+ private:
+  class Due final : public Interruption {
+   public:
+    Due(const StopWatch& watch, bool heeds_deadline) : watch_(watch), heeds_deadline_(heeds_deadline) {}
+    bool is_due() const noexcept override { return watch_.is_over(heeds_deadline_); }
+
+   private:
+    const StopWatch& watch_;
+    bool heeds_deadline_;
+  };
+
+  Due due_;
+  InterruptionScope scope_;
 };
 
 /// Pods of a batch between two looks at a stop watch, at most.

@@ -107,7 +107,8 @@ typedef struct berth_plugin berth_plugin; /* plugin.h */
 /** A token by which calls are cancelled. It belongs to no engine, and any number of calls may be given it at once, in
  * their options; it must not be freed before they return. Calls look at it between pieces of their work, and return
  * BERTH_CANCELLED then, with a prefix of the answer, as they return BERTH_DEADLINE. A piece takes a few milliseconds at
- * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled.
+ * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled: for explanations,
+ * preemption and bulk checks there are the calls that end with "_until".
  *
  * @param cancel [out] owned by the caller, not triggered. Any thread. */
 BERTH_API berth_status berth_cancel_create(berth_cancel** cancel, berth_error* error);
@@ -449,6 +450,31 @@ BERTH_API berth_status berth_snapshot_explain(const berth_snapshot* snapshot, co
  * and VICTIM; berth_result_message() says why there is none Any thread. */
 BERTH_API berth_status berth_snapshot_preempt(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                               berth_result** result, berth_error* error);
+/** Of explanations and preemption. */
+typedef struct berth_ask_options {
+  uint32_t struct_size;
+  uint32_t flags;             /**< as the call without options has them */
+  uint64_t deadline_us;       /**< 0: none; from the start of the call */
+  const berth_cancel* cancel; /**< NULL: none */
+} berth_ask_options;
+#define BERTH_ASK_OPTIONS_INIT {(uint32_t)sizeof(berth_ask_options), 0, 0, NULL}
+/** berth_snapshot_explain() until a deadline passes or a token is triggered.
+ *
+ * @param options [in] NULL: without flags, to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the result has no record
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_explain_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                                    const berth_ask_options* options, berth_result** result,
+                                                    berth_error* error);
+/** berth_snapshot_preempt() until a deadline passes or a token is triggered.
+ *
+ * @param options [in] NULL: without flags, to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the result has no candidate, which says nothing of the cluster; its message
+ * is that of the status
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_preempt_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                                    const berth_ask_options* options, berth_result** result,
+                                                    berth_error* error);
 
 /* Forks ----------------------------------------------------------------------------------------------------------- */
 
@@ -532,6 +558,12 @@ BERTH_API berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod
                                           berth_error* error);
 BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
                                           berth_error* error);
+BERTH_API berth_status berth_fork_explain_until(berth_fork* fork, const berth_pod* pod,
+                                                const berth_ask_options* options, berth_result** result,
+                                                berth_error* error);
+BERTH_API berth_status berth_fork_preempt_until(berth_fork* fork, const berth_pod* pod,
+                                                const berth_ask_options* options, berth_result** result,
+                                                berth_error* error);
 /** As berth_snapshot_nodes(). */
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
@@ -640,8 +672,10 @@ typedef struct berth_reserve_options {
   const berth_node_set* nodes; /**< NULL: all nodes. With key and value, those of the set that have the value */
   const char* key;             /**< NULL: any domain; a label key of nodes */
   const char* value;           /**< of the key; NULL with it alone */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_reserve_options;
-#define BERTH_RESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_reserve_options), 0, NULL, NULL, NULL}
+#define BERTH_RESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_reserve_options), 0, NULL, NULL, NULL, 0, NULL}
 
 /** Keeps room for `count` copies of a pod under an owner, where rules let them stand, all of them or none.
  *
@@ -655,7 +689,8 @@ typedef struct berth_reserve_options {
  * @param result [out] columns NODE, FITS, UID and MESSAGE, one entry for each copy that was tried. Where one did not
  * fit, nothing is reserved: FITS is 0 for all of them, and the last message tells why. The result's version is that of
  * the cluster before
- * @return BERTH_E_UNSUPPORTED: Berth cannot judge the pod. BERTH_E_EXISTS: a pod that is no reservation has the uid */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing is reserved; the entries are of the copies that were tried, with
+ * FITS 0. BERTH_E_UNSUPPORTED: Berth cannot judge the pod. BERTH_E_EXISTS: a pod that is no reservation has the uid */
 BERTH_API berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, const berth_pod* pod,
                                              size_t count, const berth_reserve_options* options, berth_result** result,
                                              berth_error* error);
