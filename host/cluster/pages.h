@@ -47,6 +47,8 @@ class Pages {
   void fill(const T& value) {
     for (std::size_t p = 0; p < pages_.size(); ++p) std::fill_n(write(p), length_, value);
   }
+  /// The page becomes that of `other`, whose pages are as long.
+  void share_page(std::size_t page, const Pages& other) { pages_[page] = other.pages_[page]; }
   bool shares_page(const Pages& other, std::size_t page) const { return pages_[page] == other.pages_[page]; }
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }
 

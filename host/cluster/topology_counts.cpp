@@ -175,9 +175,11 @@ void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
 void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   std::int32_t& capacity = domain_capacity_[static_cast<std::size_t>(column)];
   if (domain <= capacity) return;
+  const Pages<std::int64_t> before = zeroes(capacity + 1);
+  const Pages<std::int64_t> with_room = zeroes(domain + domain / 4 + kSpareDomains + 1);
   capacity = domain + domain / 4 + kSpareDomains;  // a quarter more, so that counts seldom move
   for (std::int32_t t = 0; t < table_count_; ++t)
-    if (at(t).column == column) write(t).counts.grow(zeroes(capacity + 1));
+    if (at(t).column == column) write(t).counts.grow(before, with_room);
 }
 
 void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
