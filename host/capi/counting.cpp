@@ -58,13 +58,7 @@ class PlacedCopies {
   /// @param asks_again  once the first one is placed, the engine may tell the rest
   /// @return nullopt: the watch was over
   std::optional<CopyCounts::OfPod> count(bool asks_again) {
-    for (std::size_t size = 1;; size = std::min(size * kBatchGrowth, kBatchMax)) {
-      const Placed placed = place(size, asks_again && size == 1);
-      if (placed == Placed::kStopped) return std::nullopt;
-      if (placed == Placed::kUpToFailure) return std::move(counted_);
-      if (asks_again && size == 1 && ask_for_rest()) return std::move(counted_);
-      if (size == kBatchMax) open_engine();
-    }
+    return unless_interrupted(watch_, heeds_deadline_, [&] { return count_all(asks_again); }).value_or(std::nullopt);
   }
 
   /// Adds what was counted on the nodes. @param row  [NodeIndex::value] of the parent
@@ -79,6 +73,17 @@ class PlacedCopies {
 
  private:
   enum class Placed : std::uint8_t { kAll, kUpToFailure, kStopped };
+
+  std::optional<CopyCounts::OfPod> count_all(bool asks_again) {
+    for (std::size_t size = 1;; size = std::min(size * kBatchGrowth, kBatchMax)) {
+      const Placed placed = place(size, asks_again && size == 1);
+      if (placed == Placed::kStopped) return std::nullopt;
+      if (placed == Placed::kUpToFailure) return std::move(counted_);
+      if (watch_.is_over(heeds_deadline_)) return std::nullopt;
+      if (asks_again && size == 1 && ask_for_rest()) return std::move(counted_);
+      if (size == kBatchMax) open_engine();
+    }
+  }
 
   /// @param alone  no more copies are expected to follow, so that rows would not pay
   Placed place(std::size_t size, bool alone) {
@@ -185,7 +190,7 @@ class SomeCopies {
 
   /// All of the pods, or those before the watch was over. @param may_be_none  an earlier pod of the call was answered
   CopyCounts run(bool may_be_none) {
-    ask();
+    if (!unless_interrupted(watch_, may_be_none, [&] { return ask(); })) return {};
     place(may_be_none);
     return prefix();
   }
@@ -193,12 +198,13 @@ class SomeCopies {
  private:
   using Kind = CopiesOfPod::Kind;
 
-  void ask() {
+  bool ask() {
     std::vector<PodToPlace> to_place;
     to_place.reserve(pods_.size());
     for (const ReadPod* const pod : pods_) to_place.push_back(pod->placeable(question_.as_moved));
     const ForBlocks in_blocks = cluster_->in_blocks();
     answer_ = fork_.copies_that_fit(to_place, {question_.among, question_.on_nodes, &in_blocks});
+    return !answer_.pods.empty();
   }
 
   /// In as many threads as the cluster has, each with a fork of its own, in the order of the pods.
@@ -325,7 +331,6 @@ class Counting {
 
  private:
   bool as_moved() const { return (options_.flags & BERTH_AS_MOVED) != 0; }
-
   /// The values of the keys, and where a node's value is among them.
   void read_values() {
     auto& begin = result_->column<std::uint32_t>(BERTH_COLUMN_VALUE_BEGIN);
@@ -354,7 +359,6 @@ class Counting {
     std::size_t asked = 0;
     std::size_t answered = 0;
   };
-
   Counts answer_front(std::span<const PodHandlePtr> shapes) {
     const ReadPod& front = *shapes.front()->pod;
     if (front.not_judged) {
@@ -383,13 +387,15 @@ class Counting {
     const bool on_nodes = options_.on_nodes || !options_.keys.empty();
     const CopyQuestion question{among ? &*among : nullptr, as_moved(), on_nodes};
     const CopyCounts counts = SomeCopies(state.fork, cluster_, pods, question, watch_).run(!counts_.empty());
-    std::vector<AskedNode> nodes;
-    if (on_nodes) nodes = asked_nodes(state, numbers_, options_.flags);
+    if (counts.pods.empty()) return {pods.size(), 0};
+    if (on_nodes && (asked_.empty() || &state.fork != &state_.fork))  // a number of a node is that of one fork
+      asked_ = asked_nodes(state, numbers_, options_.flags);
     for (std::size_t i = 0; i < counts.pods.size(); ++i) {
       const auto& [count, error] = counts.pods[i];
       add_shape(pods[i]->ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED, count, "", error);
-      if (on_nodes) add_nodes(nodes, std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
+      if (on_nodes) add_nodes(asked_, std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
     }
+    if (&state.fork != &state_.fork) asked_.clear();
     return {pods.size(), counts.pods.size()};
   }
 
@@ -422,6 +428,7 @@ class Counting {
   const StopWatch& watch_;
   PieceSizes pieces_;
   std::vector<std::uint32_t> numbers_;
+  std::vector<AskedNode> asked_;  ///< [numbers_] in the state that is asked about; empty: not looked up yet
   std::unique_ptr<Result> result_;
   std::vector<std::int64_t>& counts_;
   std::vector<std::uint8_t>& judged_;

@@ -53,7 +53,10 @@ Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, cons
     const Candidates candidates = candidates_of(state, options, numbers);
     Place place(fork);
     std::size_t cordoned = 0;
-    for (; cordoned < nodes.size() && !watch.is_over(); ++cordoned) place.apply(cordon(nodes[cordoned], options));
+    unless_interrupted(watch, true, [&] {
+      for (; cordoned < nodes.size() && !watch.is_over(); ++cordoned) place.apply(cordon(nodes[cordoned], options));
+      return true;
+    });
     Moving moving(place, *fork.cluster(), candidates, options, watch);
     std::size_t done = 0;
     for (; done < nodes.size(); ++done) {

@@ -168,8 +168,11 @@ Answer explain(const State& given, const std::shared_ptr<Cluster>& cluster, cons
     if (!named->node_name.empty()) explanation.standing.state = PodState::kRunning;
     JsonText writer(result->json);
     const auto write = [&](const auto& name_of) {
-      check_interruption(current_interruption());
-      write_explain_record(explanation, name_of, writer);
+      const auto name = [&](NodeIndex node) {
+        check_interruption(current_interruption());
+        return name_of(node);
+      };
+      write_explain_record(explanation, name, writer);
     };
     if ((flags & BERTH_WITH_PREEMPTION) == 0) {
       explanation.evaluation = state.fork.evaluate(to_place);

@@ -96,13 +96,13 @@ void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std:
     columns.add_pod(BERTH_JUDGED_NOT);
     return add_failed(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
   }
-  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
   const bool with_reasons = (options.flags & BERTH_NO_REASONS) == 0;
   PodStatuses statuses;
   PodVerdicts verdicts;
   if (with_reasons) statuses = fork.statuses_on(to_place, indexes);
   if (!with_reasons) verdicts = fork.verdicts_on(to_place, indexes);
+  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   const std::string& error = with_reasons ? statuses.error : verdicts.error;
   if (!error.empty()) return add_failed("", error, nodes.size(), columns);
   std::size_t next = 0;
@@ -201,14 +201,7 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
   std::vector<AskedNode> nodes;
   std::vector<NodeIndex> indexes;
   const PodHandle* last = nullptr;
-  for (const PodHandlePtr& handle : pods) {
-    if (const berth_status why = watch.stop(last != nullptr); why != BERTH_OK) return {std::move(result), why};
-    const ReadPod& pod = *handle->pod;
-    if (last == handle.get()) {
-      columns.repeat_pod(numbers.size());
-      continue;
-    }
-    last = handle.get();
+  const auto check = [&](const ReadPod& pod) {
     const MovedState moved(state, pod, options.flags);
     const State asked = moved.state();
     if (nodes.empty() || &asked.fork != &state.fork) {  // a number of a node is that of one fork
@@ -217,6 +210,18 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
     }
     check_pod(asked.fork, pod, options, nodes, indexes, columns);
     if (&asked.fork != &state.fork) nodes.clear();
+    return true;
+  };
+  for (const PodHandlePtr& handle : pods) {
+    const bool heeds_deadline = last != nullptr;
+    if (const berth_status why = watch.stop(heeds_deadline); why != BERTH_OK) return {std::move(result), why};
+    if (last == handle.get()) {
+      columns.repeat_pod(numbers.size());
+      continue;
+    }
+    if (!unless_interrupted(watch, heeds_deadline, [&] { return check(*handle->pod); }))
+      return {std::move(result), watch.stop(heeds_deadline)};
+    last = handle.get();
   }
   return {std::move(result), BERTH_OK};
 }

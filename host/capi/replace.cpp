@@ -143,8 +143,8 @@ Answer replace(const State& state, const std::shared_ptr<Cluster>& cluster, std:
   std::size_t done = nodes.size();
   berth_status status = BERTH_OK;
   if ((options.flags & BERTH_DRAIN_TOGETHER) != 0) {
-    const std::optional<Replacement> found =
-        replace_together(state, cluster, numbers, nodes, options, replacing, watch);
+    const auto work = [&] { return replace_together(state, cluster, numbers, nodes, options, replacing, watch); };
+    const std::optional<Replacement> found = unless_interrupted(watch, true, work).value_or(std::nullopt);
     if (found) replacements.push_back(*found);
     if (!found) status = watch.stop();
     if (!found) done = 0;

@@ -70,6 +70,17 @@ class StopScope {
   InterruptionScope scope_;
 };
 
+/// Runs work() in a StopScope. @return nullopt: it was interrupted
+template <class Work>
+auto unless_interrupted(const StopWatch& watch, bool heeds_deadline, Work work) -> std::optional<decltype(work())> {
+  try {
+    const StopScope scope(watch, heeds_deadline);
+    return work();
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
 /// Pods of a batch between two looks at a stop watch, at most.
 inline constexpr std::size_t kPieceOfBatch = 256;
 

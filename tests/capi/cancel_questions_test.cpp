@@ -154,6 +154,56 @@ TEST(CancelledQuestion, IsAnsweredWholeOrNotAtAll) {
   }
 }
 
+/// Calls on a fork whose cluster's nodes have changed since it was opened, so that it has to open an engine.
+TEST(CancelledOpening, LeavesAForkThatAnswersAsBefore) {
+  Asking of;
+  std::vector<OwnedFork> forks;
+  for (int i = 0; i < 400; ++i) forks.push_back(fork_of(of.snapshot.get()));
+  upsert(of.cluster.get(), node_json({.name = "n5", .cpu = 32, .zone = 0, .pods = 40}));
+  const berth_pod* const pods[] = {of.small.get(), of.preemptor.get()};
+  using Call = std::function<berth_status(berth_fork*, const berth_cancel*, berth_result**)>;
+  const auto schedule = [&](std::uint32_t choice) {
+    return [&pods, choice](berth_fork* fork, const berth_cancel* cancel, berth_result** result) {
+      berth_schedule_options options = with({.cancel = cancel}, berth_schedule_options(BERTH_SCHEDULE_OPTIONS_INIT));
+      options.choice = choice;
+      return berth_fork_schedule(fork, pods, 2, &options, result, nullptr);
+    };
+  };
+  const std::vector<Call> calls = {
+      schedule(BERTH_CHOICE_SCORE), schedule(BERTH_CHOICE_FIRST_FIT),
+      [&](berth_fork* fork, const berth_cancel* cancel, berth_result** result) {
+        const auto options = with({.cancel = cancel}, berth_check_options(BERTH_CHECK_OPTIONS_INIT));
+        return berth_fork_check_bulk_until(fork, pods, 2, &options, result, nullptr);
+      },
+      [&](berth_fork* fork, const berth_cancel* cancel, berth_result** result) {
+        const auto options = with({.cancel = cancel}, berth_max_replicas_options(BERTH_MAX_REPLICAS_OPTIONS_INIT));
+        return berth_fork_max_replicas(fork, pods, 2, &options, result, nullptr);
+      }};
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    const auto text = [&](berth_fork* fork) {
+      berth_result* result = nullptr;
+      EXPECT_EQ(calls[c](fork, nullptr, &result), BERTH_OK) << c;
+      return text_of(*OwnedResult(result));
+    };
+    const std::string whole = text(fork_of(of.snapshot.get()).get());
+    bool is_cut = false;
+    std::size_t next = c * forks.size() / calls.size();
+    is_cut_somewhere([&](const berth_cancel* cancel) {
+      const OwnedFork fork = std::move(forks[next++]);
+      if (next == (c + 1) * forks.size() / calls.size()) return std::pair(true, true);
+      berth_result* result = nullptr;
+      const berth_status status = calls[c](fork.get(), cancel, &result);
+      const OwnedResult owned(result);
+      is_cut = is_cut || status == BERTH_CANCELLED;
+      EXPECT_TRUE(status == BERTH_OK || status == BERTH_CANCELLED) << c;
+      const bool is_empty = values_of<std::uint8_t>(*result, BERTH_COLUMN_JUDGED).empty();
+      EXPECT_EQ(is_empty ? text(fork.get()) : whole, whole) << c;
+      return std::pair(status == BERTH_OK, status == BERTH_CANCELLED);
+    });
+    EXPECT_TRUE(is_cut) << c;
+  }
+}
+
 TEST(CancelledReservation, KeepsAllCopiesOrNone) {
   const OwnedCluster cluster = make_cluster("cpu", 1);
   for (int n = 0; n < 30; ++n)
