@@ -25,7 +25,7 @@ berth_status answer(const berth_snapshot* handle, berth_result** result, berth_e
     const Snapshot& snapshot = *handle->snapshot;
     auto answered = std::make_unique<berth_result>();
     Answer got = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
-    answered->result = std::move(got.result);
+    fill(*answered, std::move(got.result));
     *result = answered.release();
     return got.status;
   });
@@ -39,7 +39,7 @@ berth_status answer(berth_fork* handle, berth_result** result, berth_error* erro
     const WhatIf::Use use(fork);
     auto answered = std::make_unique<berth_result>();
     Answer got = ask(fork.state(), fork.cluster(), log);
-    answered->result = std::move(got.result);
+    fill(*answered, std::move(got.result));
     *result = answered.release();
     return got.status;
   });

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::uint32_t kCountFlags = BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
 
-std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result) {
-  auto handle = std::make_unique<berth_result>();
-  handle->result = std::move(result);
-  return handle;
-}
-
 /// Label keys of a call. @throws ApiError
 std::span<const char* const> keys_argument(const char* const* keys, std::size_t count) {
   if (count > BERTH_KEYS_MAX)
@@ -114,7 +108,7 @@ berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const*
     const GroupOptions known = group_options(given, pod_count, *of.cluster());
     auto handle = std::make_unique<berth_result>();
     Answer scheduled = schedule_group(of, handles, known, watch);
-    handle->result = std::move(scheduled.result);
+    fill(*handle, std::move(scheduled.result));
     *result = handle.release();
     return scheduled.status;
   });
@@ -133,7 +127,7 @@ berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, co
     const NodesOfDomain where = domain_argument(known.nodes, known.key, known.value, *of);
     auto handle = std::make_unique<berth_result>();
     Answer reserved = reserve(of, name, shape, count, known.flags, where, watch);
-    handle->result = std::move(reserved.result);
+    fill(*handle, std::move(reserved.result));
     *result = handle.release();
     return reserved.status;
   });

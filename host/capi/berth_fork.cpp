@@ -17,12 +17,6 @@ constexpr std::uint32_t kBulkFlags = kCheckFlags | BERTH_NO_REASONS;
 constexpr std::uint32_t kExplainFlags = BERTH_AS_MOVED | BERTH_WITH_PREEMPTION;
 constexpr std::uint32_t kScheduleFlags = kCheckFlags | BERTH_STOP_AT_FAILURE;
 
-std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result) {
-  auto handle = std::make_unique<berth_result>();
-  handle->result = std::move(result);
-  return handle;
-}
-
 /// Runs call(State, cluster) on a snapshot.
 template <class Call>
 auto on(const berth_snapshot* handle, Call call) {
@@ -298,7 +292,7 @@ berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods,
     const ScheduleOptions known = schedule_options(given, *of.cluster());
     auto handle = std::make_unique<berth_result>();
     Answer scheduled = schedule(of, handles, known, watch);
-    handle->result = std::move(scheduled.result);
+    fill(*handle, std::move(scheduled.result));
     *result = handle.release();
     return scheduled.status;
   });

@@ -41,6 +41,7 @@ Answer drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster, 
 
 Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, const DrainOptions& options,
                       const StopWatch& watch) {
+  fork.cluster()->engine().memory.check();
   Answer answer;
   fork.as_one([&] {
     const State state = fork.state();

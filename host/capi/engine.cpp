@@ -85,7 +85,7 @@ void Log::say(std::int32_t level, const std::string& text) noexcept {
 
 bool Log::is_calling() const noexcept { return t_calling == this; }
 
-Engine::Engine(const berth_engine_options& options) {
+Engine::Engine(const berth_engine_options& options) : memory(options.max_memory_bytes) {
   if ((options.flags & ~std::uint32_t{BERTH_ENGINE_ALLOW_UNSUPPORTED}) != 0)
     throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing");
   std::vector<PluginTable> tables = plugins_of(options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/capi/memory_account.h"
 #include "host/capi/plugin_turns.h"
 #include "host/capi/process_mark.h"
 #include "host/config/engine_config.h"
@@ -36,12 +37,14 @@ class Log {
   std::int32_t level_ = BERTH_LOG_WARNING;
 };
 
-/// A configuration that was read, with what all handles made of it share. Immutable but for what the log does.
+/// A configuration that was read, with what all handles made of it share. Immutable but for what the log and
+/// the account of memory do.
 struct Engine {
   ProcessMark process;
   SchedulerConfig config;
   EngineConfig engine;
   mutable Log log;
+  mutable MemoryAccount memory;
   PluginTurns plugins;                ///< those of engine.host_plugins
   DeclaredPathsPtr declared;          ///< what plugins read of objects beyond the model; null: nothing
   std::vector<std::string> warnings;  ///< of reading the configuration

@@ -40,6 +40,10 @@ struct berth_pod {
 struct berth_node_set {
   std::shared_ptr<const berth::capi::Cluster> cluster;
   berth::capi::NodeNumbers numbers;
+  berth::capi::MemoryShare share;
+
+  berth_node_set(std::shared_ptr<const berth::capi::Cluster> of, berth::capi::NodeNumbers nodes)
+      : cluster(std::move(of)), numbers(std::move(nodes)), share(cluster->engine().memory) {}
 };
 struct berth_result {
   std::shared_ptr<const berth::capi::Result> result;
@@ -95,6 +99,11 @@ PodHandlePtr pod_argument(const berth_pod* pod, const Cluster& cluster);
 std::vector<PodHandlePtr> pod_arguments(const berth_pod* const* pods, std::size_t count, const Cluster& cluster);
 /// null: all nodes
 const NodeNumbers* node_set_argument(const berth_node_set* set, const Cluster& cluster);
+
+/// The handle of a result that is filled.
+std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result);
+/// The same of a handle that was made before.
+void fill(berth_result& handle, std::unique_ptr<Result> result);
 
 inline berth_str str_of(const std::string& text) { return {text.c_str(), text.size()}; }
 

@@ -197,6 +197,8 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   const std::vector<std::uint32_t> numbers = numbers_of(*state.facts.roster, options.nodes);
   result->column<std::uint32_t>(BERTH_COLUMN_NODE) = numbers;
+  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t);
+  cluster->engine().memory.check(pods.size() * numbers.size() * kBytesOfPair);
   VerdictColumns columns(*result, pods.size(), numbers.size());
   std::vector<AskedNode> nodes;
   std::vector<NodeIndex> indexes;

@@ -210,6 +210,8 @@ std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, st
 
 Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
                 std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch) {
+  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 4 * sizeof(std::uint32_t);
+  cluster->engine().memory.check(shapes.size() * pods.size() * kBytesOfPair);
   const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods);
   const std::vector<std::uint32_t> existing = existing_numbers(state, options);
   const bool decreases = (options.flags & BERTH_DECREASING) != 0;

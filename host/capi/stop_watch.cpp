@@ -2,6 +2,7 @@
 #include "host/capi/stop_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::capi {
 namespace {
@@ -45,8 +46,8 @@ std::int64_t StopWatch::piece_us(bool heeds_deadline) const {
 std::size_t PieceSizes::next() {
   if (is_steady_) return size_;
   const Clock::time_point now = Clock::now();
-  if (begin_) {
-    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - *begin_).count();
+  if (std::exchange(has_begun_, true)) {
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - begin_).count();
     if (took < kShortPieceUs) size_ = std::min(2 * size_, most_);
     if (took > kPieceUs) size_ = std::max(size_ / 2, least_);
   }

@@ -103,7 +103,8 @@ class PieceSizes {
   std::size_t least_;
   std::size_t most_;
   std::size_t size_;
-  std::optional<Clock::time_point> begin_;  ///< nullopt: before the first piece
+  bool has_begun_ = false;
+  Clock::time_point begin_;  ///< of the latest piece
 };
 
 }  // namespace berth::capi

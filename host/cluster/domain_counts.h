@@ -76,6 +76,8 @@ class DomainCounts {
     }
   }
 
+  /// Without what is shared with others.
+  std::uint64_t own_bytes() const { return list_.capacity() * sizeof(std::int32_t) + pages_.own_bytes(); }
   /// Without what is shared with the zeroes.
   std::uint64_t bytes(const Pages<std::int64_t>& zeroes) const {
     std::uint64_t bytes = list_.capacity() * sizeof(std::int32_t);

@@ -352,6 +352,18 @@ std::int64_t TopologyCounts::lowest_possible(std::int32_t index) const {
   return lowest;
 }
 
+std::uint64_t TopologyCounts::own_bytes() const {
+  std::uint64_t bytes = heap_bytes(guests_, domain_changes_, columns_, domain_capacity_, free_tables_);
+  bytes += tables_.own_bytes([](const SharedRef<Table>& table) {
+    if (!table || !table.is_mine_alone()) return std::uint64_t{0};
+    return heap_block_bytes(sizeof(Table)) + table->counts.own_bytes() + heap_bytes(table->histogram);
+  });
+  for (const SharedRef<DomainColumn>& column : columns_)
+    if (column.is_mine_alone())
+      bytes += heap_bytes(column->domain_of, column->nodes_by_domain, column->first_of_domain);
+  return bytes;
+}
+
 std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& column : columns_)

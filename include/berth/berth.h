@@ -68,7 +68,7 @@ enum {
   BERTH_E_BUSY = -9,        /**< another thread is in a call on this fork */
   BERTH_E_REENTRY = -10,    /**< called by a callback of the same engine */
   BERTH_E_FORKED = -11,     /**< the process is a child of the one that made the handle */
-  BERTH_E_MEMORY = -12,     /**< memory ran out; handles stay usable */
+  BERTH_E_MEMORY = -12,     /**< memory ran out, or the engine's max_memory_bytes is reached; handles stay usable */
   BERTH_E_DEVICE = -13,     /**< no device can be used, or it failed */
   BERTH_E_INTERNAL = -14    /**< a defect of the library */
 };
@@ -160,6 +160,8 @@ typedef struct berth_engine_options {
   /** Names of plugins of the profiles, in the tree or not, built or not: what BERTH_IGNORE_PLUGINS leaves out. */
   const char* const* ignored_plugins;
   size_t ignored_plugin_count;
+  /** What all handles of the engine may hold together; 0: no cap, and nothing is counted. See berth_engine_memory(). */
+  uint64_t max_memory_bytes;
 } berth_engine_options;
 #define BERTH_ENGINE_OPTIONS_INIT          \
   {(uint32_t)sizeof(berth_engine_options), \
@@ -182,6 +184,7 @@ typedef struct berth_engine_options {
    NULL,                                   \
    0,                                      \
    NULL,                                   \
+   0,                                      \
    0}
 
 /** Reads a configuration, and loads plugins, each of which some profile has to enable by its name. Any thread.
@@ -931,6 +934,33 @@ enum {
   BERTH_COLUMN_TARGET = 61,       /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
   BERTH_COLUMN_PRICE = 62         /**< I64: of all nodes of a replacement, [replacements] */
 };
+
+/* Memory ---------------------------------------------------------------------------------------------------------- */
+
+/** What all handles of an engine hold: those of clusters, snapshots, forks, pods, node sets and results, as of the
+ * latest call on each. A cluster is counted again when an eighth of its pods came or went.
+ *
+ * With max_memory_bytes, calls that make a handle, put pods or nodes somewhere or make a result return BERTH_E_MEMORY
+ * once so much is held, and those with large results (bulk checks, max_replicas per node, estimates) before they pass
+ * it. Nothing has happened then. Calls that free, delete, remove, commit, revert and ask a result work on. One call may
+ * pass the cap by what it makes; what calls need while they run is not counted.
+ *
+ * @return BERTH_E_STATE: the engine has no cap, and nothing is counted. Any thread. */
+BERTH_API berth_status berth_engine_memory(const berth_engine* engine, uint64_t* bytes, berth_error* error);
+/** What a cluster holds: objects, what the engine makes of them, and what it keeps for pods. An estimate, which looks
+ * at every pod. Any thread; calls that change the cluster wait meanwhile. */
+BERTH_API berth_status berth_cluster_memory(const berth_cluster* cluster, uint64_t* bytes, berth_error* error);
+/** What goes with a snapshot: where it differs from its cluster by now, and a state for each thread that read it at the
+ * same time. Objects are not counted. Any thread. */
+BERTH_API berth_status berth_snapshot_memory(const berth_snapshot* snapshot, uint64_t* bytes, berth_error* error);
+/** What goes with a fork: what was done to it, and where it differs from what it was opened on, but not the objects. */
+BERTH_API berth_status berth_fork_memory(const berth_fork* fork, uint64_t* bytes, berth_error* error);
+/** What goes with a pod: the handle and the object. What pods of one class share is the cluster's. Any thread. */
+BERTH_API berth_status berth_pod_memory(const berth_pod* pod, uint64_t* bytes, berth_error* error);
+/** Any thread. */
+BERTH_API berth_status berth_node_set_memory(const berth_node_set* set, uint64_t* bytes, berth_error* error);
+/** Columns, texts, record. Any thread. */
+BERTH_API berth_status berth_result_memory(const berth_result* result, uint64_t* bytes, berth_error* error);
 
 /* Results --------------------------------------------------------------------------------------------------------- */
 

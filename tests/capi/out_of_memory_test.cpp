@@ -138,6 +138,11 @@ std::vector<Call<Handles>> calls() {
          berth_result* result = nullptr;
          return free_result(berth_snapshot_preempt(h.snapshot.get(), h.pods[2].get(), 0, &result, nullptr), result);
        }},
+      {"cluster_memory",
+       [](Handles& h) {
+         std::uint64_t bytes = 0;
+         return berth_cluster_memory(h.cluster.get(), &bytes, nullptr);
+       }},
       {"fork_preempt_until",
        [free_result](Handles& h) {
          berth_result* result = nullptr;
