@@ -150,7 +150,7 @@ class DomainCounts {
     Pages<std::int64_t> paged = pages_;
     for_each([&](std::int32_t domain, std::int64_t count) { paged.write(page_of(domain))[place_of(domain)] = count; });
     pages_ = std::move(paged);
-    list_ = {};
+    std::vector<std::int32_t>().swap(list_);  // with its memory
     size_ = 0;
     is_paged_ = true;
   }
