@@ -37,7 +37,7 @@ MaxReplicasOptions max_replicas_options(const berth_max_replicas_options& known,
 Answer counted(const State& state, const std::shared_ptr<Cluster>& cluster, const berth_pod* const* shapes,
                size_t shape_count, const berth_max_replicas_options* options) {
   const berth_max_replicas_options known = read_options(options);
-  const StopWatch watch(known.deadline_us, known.cancel);
+  const StopWatch watch = watch_of(cluster->engine(), known);
   const std::vector<PodHandlePtr> pods = pod_arguments(shapes, shape_count, *cluster);
   return max_replicas(state, cluster, pods, max_replicas_options(known, *cluster), watch);
 }

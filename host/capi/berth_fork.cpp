@@ -287,7 +287,7 @@ berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods,
   return on_fork(fork, error, [&](WhatIf& of) {
     needed(result, "result");
     const berth_schedule_options given = read_options(options);
-    const StopWatch watch(given.deadline_us, given.cancel);
+    const StopWatch watch = watch_of(of.cluster()->engine(), given);
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *of.cluster());
     const ScheduleOptions known = schedule_options(given, *of.cluster());
     auto handle = std::make_unique<berth_result>();

@@ -174,6 +174,7 @@ class Counting {
       const auto [asked, answered] = answer_front(shapes.subspan(i));
       if (answered < asked) return {std::move(result_), watch_.stop()};
       i += answered;
+      watch_.tell(i, shapes.size());
     }
     return {std::move(result_), BERTH_OK};
   }

@@ -70,8 +70,10 @@ Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, cons
       }
       if (!node.is_removable) {
         moving.move_back(node);
+        watch.tell(done + 1, nodes.size());
         continue;
       }
+      watch.tell(done + 1, nodes.size());
       for (std::size_t i = 0; i < node.pods.size(); ++i)
         if (node.fates[i].outcome == BERTH_POD_MOVES && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
     }

@@ -152,6 +152,7 @@ std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& 
     });
     const auto done_now = static_cast<std::size_t>(std::ranges::find(is_done, 0) - is_done.begin());
     done += done_now;
+    watch.tell(done, nodes.size());
     if (done_now < piece.size()) break;
   }
   return done;

@@ -78,10 +78,12 @@ void Log::open(const berth_engine_options& options) noexcept {
 
 void Log::say(std::int32_t level, const std::string& text) noexcept {
   if (!wants(level)) return;
-  const Log* const outer = std::exchange(t_calling, this);
+  const Calling calling(*this);
   callback_(user_data_, level, text.c_str());
-  t_calling = outer;
 }
+
+Log::Calling::Calling(const Log& log) noexcept : outer_(std::exchange(t_calling, &log)) {}
+Log::Calling::~Calling() { t_calling = outer_; }
 
 bool Log::is_calling() const noexcept { return t_calling == this; }
 

@@ -27,8 +27,19 @@ class Log {
   bool wants(std::int32_t level) const { return callback_ != nullptr && level <= level_; }
   /// Call without a lock. Meanwhile is_calling() is true for this thread.
   void say(std::int32_t level, const std::string& text) noexcept;
-  /// This thread is in the callback.
+  /// This thread is in the callback, or in another one of the engine.
   bool is_calling() const noexcept;
+  /// Marks a callback of the engine, which may not be called meanwhile by this thread.
+  class Calling {
+   public:
+    explicit Calling(const Log& log) noexcept;
+    ~Calling();
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+   private:
+    const Log* outer_;
+  };
 
  private:
   berth_log_fn callback_ = nullptr;

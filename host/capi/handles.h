@@ -18,6 +18,7 @@
 #include "host/capi/guard.h"
 #include "host/capi/node_table.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 #include "include/berth/berth.h"
 
@@ -65,6 +66,12 @@ Handle& callable(Handle* handle, const char* argument) {
   needed(handle, argument);
   check_callable(engine_of(*handle));
   return *handle;
+}
+
+/// The watch of a call on a handle of the engine. @param options  with a deadline, a token and a progress callback
+template <class Options>
+StopWatch watch_of(const Engine& engine, const Options& options) {
+  return StopWatch(options.deadline_us, options.cancel, {options.progress, options.progress_user_data, &engine.log});
 }
 
 /// Frees the handle and clears the pointer. In a child of the process that made it nothing is freed: other threads may

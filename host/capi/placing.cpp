@@ -50,6 +50,7 @@ class Scheduling {
         break;
       }
       i += *placed;
+      watch_.tell(i, pods.size());
       if ((options_.flags & BERTH_STOP_AT_FAILURE) != 0 && fits_.back() == 0) break;
     }
     result_->next_start = start_;

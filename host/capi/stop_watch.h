@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <thread>
 
 #include "host/objects/interruption.h"
 #include "include/berth/berth.h"
@@ -21,16 +22,29 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 namespace berth::capi {
 
+class Log;
+
+/// Who is told how far a call is.
+struct Progress {
+  berth_progress_fn tell = nullptr;  ///< null: nobody
+  void* user_data = nullptr;
+  const Log* log = nullptr;  ///< of the engine that must not be called meanwhile; where `tell` is set
+};
+
 /// Made at the start of a call, and asked by all threads that work for it.
 class StopWatch {
  public:
   /// @param deadline_us  0: none
   /// @param cancel  null: none
-  explicit StopWatch(std::uint64_t deadline_us = 0, const berth_cancel* cancel = nullptr);
+  explicit StopWatch(std::uint64_t deadline_us = 0, const berth_cancel* cancel = nullptr,
+                     const Progress& progress = {});
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
 
-  bool can_stop() const { return deadline_us_ > 0 || cancel_ != nullptr; }
+  /// The call is to be done in pieces.
+  bool can_stop() const { return deadline_us_ > 0 || cancel_ != nullptr || progress_.tell != nullptr; }
+  /// Call between pieces, without a lock. Tells nothing in other threads than that which made this.
+  void tell(std::size_t done, std::size_t total) const noexcept;
   /// BERTH_OK: go on. Otherwise BERTH_DEADLINE or BERTH_CANCELLED, whichever was seen first, from then on.
   /// @param heeds_deadline  false of the part of a call that is done whatever the deadline
   berth_status stop(bool heeds_deadline = true) const;
@@ -46,6 +60,10 @@ class StopWatch {
   const berth_cancel* cancel_;
   Clock::time_point begin_;
   mutable std::atomic<berth_status> stopped_ = BERTH_OK;
+  Progress progress_;
+  std::thread::id thread_ = std::this_thread::get_id();
+  mutable std::int64_t told_us_ = 0;  ///< passed_us() at the latest time; of that thread
+  mutable std::size_t told_ = 0;      ///< what was told then
 };
 
 /// Ends the engine's calls that this thread makes once a watch is over: they throw Interrupted.

@@ -122,6 +122,12 @@ BERTH_API void berth_cancel_reset(berth_cancel* cancel);
 /** 1: it was triggered; 0: it was not, or is NULL. */
 BERTH_API int32_t berth_cancel_is_triggered(const berth_cancel* cancel);
 
+/** Told how far a call is: `done` of `total` of its elements (pods, shapes or nodes), not falling. Called by the thread
+ * of the call, between pieces of its work, without a lock, at most about once a millisecond, and with `total` when all
+ * are done. Calling back into any handle of the engine returns BERTH_E_REENTRY; berth_cancel_trigger() may be called.
+ */
+typedef void (*berth_progress_fn)(void* user_data, uint64_t done, uint64_t total);
+
 /* Engine ---------------------------------------------------------------------------------------------------------- */
 
 enum { BERTH_LOG_ERROR = 1, BERTH_LOG_WARNING = 2, BERTH_LOG_INFO = 3 };
@@ -532,8 +538,11 @@ typedef struct berth_schedule_options {
   size_t order_count;
   uint64_t deadline_us;       /**< 0: none; from the start of the call. At least one pod is tried */
   const berth_cancel* cancel; /**< NULL: none */
+  berth_progress_fn progress; /**< NULL: none */
+  void* progress_user_data;
 } berth_schedule_options;
-#define BERTH_SCHEDULE_OPTIONS_INIT {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0, NULL}
+#define BERTH_SCHEDULE_OPTIONS_INIT \
+  {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL}
 
 /** Places pods in the fork, in order, each as if those before it were bound. A pod that finds no node stays where it
  * was.
@@ -604,8 +613,11 @@ typedef struct berth_max_replicas_options {
   uint32_t reserved;           /**< 0 */
   uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one shape is answered */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_max_replicas_options;
-#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0, NULL}
+#define BERTH_MAX_REPLICAS_OPTIONS_INIT \
+  {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL}
 
 /** How many copies of each shape kube-scheduler would place one after another, by score, before the first that fits
  * nowhere; each shape apart from the others. Nothing is placed.
@@ -772,8 +784,10 @@ typedef struct berth_scale_up_options {
   const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_scale_up_options;
-#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL, 0, NULL}
+#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL, 0, NULL, NULL, NULL}
 
 /** Which cap kept a pod of a shape from a new node that takes it. */
 enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
@@ -851,8 +865,10 @@ typedef struct berth_drain_options {
   const berth_node_set* nodes; /**< where pods may go; NULL: all. Drained nodes are left out in any case */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_drain_options;
-#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL, 0, NULL}
+#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL}
 
 /** Which nodes can be removed. Each node is drained by itself in a what-if that is dropped, or one after another with
  * BERTH_DRAIN_TOGETHER. The rules are asked first: a pod that blocks keeps the node. Otherwise its pods leave, those of

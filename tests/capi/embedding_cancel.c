@@ -3,6 +3,12 @@
 
 #include "tests/capi/embedding_world.h"
 
+/* Cancels the call behind its first piece. */
+static void cancel_at_once(void* user_data, uint64_t done, uint64_t total) {
+  EXPECT(done > 0 && done <= total);
+  berth_cancel_trigger((berth_cancel*)user_data);
+}
+
 void calls_are_cancelled(const char* backend) {
   berth_cluster* cluster = cluster_of(backend);
   berth_pod* pod = make_pod(cluster, "late", 1, "");
@@ -62,6 +68,13 @@ void calls_are_cancelled(const char* backend) {
   EXPECT_STATUS(BERTH_OK, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
   column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 3);
   berth_result_free(&result);
+  schedule.progress = cancel_at_once;
+  schedule.progress_user_data = cancel;
+  EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error)); /* it was done by then */
+  EXPECT(berth_cancel_is_triggered(cancel) == 1);
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_OK, berth_fork_revert(fork, &error));
+  berth_cancel_reset(cancel);
   schedule.struct_size = (uint32_t)offsetof(berth_schedule_options, cancel); /* of a caller without the token */
   berth_cancel_trigger(cancel);
   EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error));
