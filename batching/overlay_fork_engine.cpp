@@ -110,7 +110,7 @@ std::uint64_t OverlayFork::own_bytes() const {
   constexpr std::uint64_t kNode = 2 * sizeof(void*);  // of a hash map: a link and a hash
   std::uint64_t bytes = sizeof(OverlayFork) + sizeof(ForkParent) + history_.bytes() + touched_.bytes();
   for (const auto& [uid, standing] : own_pods_)
-    bytes += heap_block_bytes(kNode + sizeof(uid) + sizeof(Standing)) + heap_bytes(uid, standing.node_name);
+    bytes += heap_block_bytes(kNode + sizeof(std::string) + sizeof(Standing)) + heap_bytes(uid, standing.node_name);
   bytes += heap_block_bytes(own_pods_.bucket_count() * sizeof(void*));
   bytes += changed_since_.size() * heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::uint64_t));
   bytes += names_.size() * heap_block_bytes(kNode + sizeof(std::int32_t) + sizeof(std::string));

@@ -45,7 +45,7 @@ class Objects {
     bytes_ += own_bytes(pod);
     if (is_new(pod.spec.get())) bytes_ += bytes_of(*pod.spec);
     if (pod.owners != nullptr && is_new(pod.owners.get()))
-      bytes_ += heap_block_bytes(kControlBlock + sizeof(*pod.owners)) + heap_bytes(*pod.owners);
+      bytes_ += heap_block_bytes(kControlBlock + sizeof(std::vector<OwnerReference>)) + heap_bytes(*pod.owners);
     add_labels(pod.labels);
   }
   std::uint64_t bytes() const { return bytes_; }
