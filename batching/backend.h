@@ -237,6 +237,8 @@ class Fork {
   /// An engine in the state of the fork, for const calls that forks do not have: prepare pods there, and change nothing
   /// else. It costs a copy of the cluster, and the fork answers from it from now on. Valid until its next call.
   virtual Backend& as_engine() = 0;
+  /// Memory that goes with the fork: what it shares with its engine and other forks is not counted, nor are objects.
+  virtual std::uint64_t own_bytes() const = 0;
 };
 
 struct ForkParent;  // batching/engine_fork.h

@@ -31,6 +31,8 @@ void CommitState::keep_call() noexcept {
     std::erase_if(nomination_lost_, [&](const auto& lost) { return lost.first < end && lost.second.uid == uid; });
   renominated_.clear();
   slots_before_.clear();
+  // Of one batch alone, with an entry for each class: more than all else that an open fork with a few pods holds.
+  if (fork_source_ == nullptr) std::vector<ClassInBatch>().swap(classes_in_batch_);
 }
 
 void CommitState::take_back_call(bool ran_out) noexcept {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/cluster/engine_cluster.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -44,6 +45,17 @@ ForkHistory::ForkHistory(std::shared_ptr<const ForkParent> parent, std::span<con
       steps_(inherited.begin(), inherited.end()),
       inherited_count_(inherited.size()) {}
 
+std::uint64_t ForkHistory::bytes() const {
+  std::uint64_t bytes = heap_bytes(steps_);
+  for (const ForkStep& step : steps_)
+    if (const auto* const placement = std::get_if<ForkPlacement>(&step)) {
+      bytes += heap_bytes(placement->node_name);
+    } else {
+      bytes += heap_bytes(std::get<std::vector<ClusterChange>>(step));
+    }
+  return bytes;
+}
+
 void ForkHistory::check_not_spent() const {
   if (is_spent_) throw std::logic_error("the fork was promoted, and takes no calls");
 }
@@ -82,6 +94,12 @@ CopiesAnswer EngineOfFork::copies_that_fit(std::span<const PodToPlace> pods, con
   own.reserve(pods.size());
   for (const PodToPlace& pod : pods) own.push_back(prepared(pod));
   return engine_->copies_that_fit(own, limits);
+}
+
+std::uint64_t EngineOfFork::bytes() const {
+  const BackendStats stats = engine_->stats();
+  return stats.column_bytes + stats.row_bytes + engine_->cluster().cache().memory_bytes() +
+         prepared_.size() * heap_block_bytes(2 * sizeof(void*) + sizeof(PodToPlace));
 }
 
 std::string EngineOfFork::node_of_pod(const std::string& uid) {

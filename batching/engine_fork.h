@@ -59,6 +59,7 @@ class ForkHistory {
   void shorten(std::size_t count) noexcept {
     steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(count), steps_.end());
   }
+  std::uint64_t bytes() const;  ///< on the heap
   /// Those inherited, and its own.
   std::span<const ForkStep> steps() const { return steps_; }
   /// Fork::promote(). @throws std::logic_error when the parent is gone, or after it was true once
@@ -111,6 +112,7 @@ class EngineOfFork {
   }
   /// Fork::copies_that_fit(), by the nodes of this engine.
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits);
+  std::uint64_t bytes() const;  ///< of the engine, with its copy of the cluster but not the objects in that
   /// Call when calls were taken back: pods that were prepared meanwhile are not any more.
   void forget_prepared() noexcept { prepared_.clear(); }
   /// Fork::node_of_pod()
@@ -161,6 +163,7 @@ class EngineFork : public Fork {
   NodePtr node_object(const std::string& name) override { return engine_.node_object(name); }
   std::vector<PodPtr> pods_on(const std::string& node_name) override { return engine_.pods_on(node_name); }
   Backend& as_engine() override { return engine_.engine(); }
+  std::uint64_t own_bytes() const override { return sizeof(EngineFork) + engine_.bytes() + history_.bytes(); }
 
  private:
   EngineOfFork engine_;

@@ -7,6 +7,7 @@
 #include "batching/diagnosis_row.h"
 #include "batching/node_filter.h"
 #include "batching/topology_scores.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 namespace {
@@ -107,7 +108,11 @@ void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evalu
     evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible, &host);
   if (!evaluation.error.empty()) return;
   const Scores scores(compiled, snapshot, feasible, host);
-  for (std::size_t i = 0; i < feasible.size(); ++i) scores.write(*evaluations[i], i);
+  const Interruption* const interruption = current_interruption();
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    check_interruption(interruption);
+    scores.write(*evaluations[i], i);
+  }
   note_best(evaluation);
 }
 
@@ -129,7 +134,9 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
                       pre_filter_rejectors(pre_filter, compiled.pod_class, compiled.row.of_class())};
   const PluginNames narrowing = plugins_with_node_set(compiled.pod_class, compiled.row.of_class());
   bool any_feasible = false;
+  const Interruption* const interruption = current_interruption();
   for (const std::int32_t i : snapshot.in_order()) {
+    check_interruption(interruption);
     const Status status = pre_filter.message.empty() ? status_on(pod, compiled, nominations, snapshot, i)
                                                      : pre_filter_status(pre_filter.message, pre_filter.code);
     if (status.code == StatusCode::kError) return failed_evaluation(status.message());
@@ -159,7 +166,9 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
   Diagnosis diagnosis{snapshot.node_count(), {}, "", narrowing};
   std::optional<NodeSideView> row;  // of the whole cluster: built when reasons are needed
   bool any_feasible = false;
+  const Interruption* const interruption = current_interruption();
   for (const std::int32_t i : snapshot.in_order()) {
+    check_interruption(interruption);
     Status status;
     if (!known.is_feasible(i)) {
       if (!row) row.emplace(sides.of(pod.class_index));

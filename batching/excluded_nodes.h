@@ -38,6 +38,7 @@ class ExcludedNodes {
     return word < words_.size() && (words_[word] & bit_of(node)) != 0;
   }
   bool empty() const { return members_.empty(); }
+  std::uint64_t bytes() const { return words_.capacity() * sizeof(std::uint64_t) + members_.capacity() * 4; }
   /// In the order of their insertion.
   std::span<const std::int32_t> members() const { return members_; }
 

@@ -49,6 +49,7 @@ class OverlayFork : public Fork {
   NodePtr node_object(const std::string& name) override;
   std::vector<PodPtr> pods_on(const std::string& node_name) override;
   Backend& as_engine() override { return engine().engine(); }
+  std::uint64_t own_bytes() const override;
 
  private:
   /// Where a pod stands in the fork.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batching/overlay_reading.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 
@@ -103,6 +104,21 @@ void OverlayFork::as_one(const std::function<void()>& calls) {
     reopen_with_ = std::move(before);
     throw;
   }
+}
+
+std::uint64_t OverlayFork::own_bytes() const {
+  constexpr std::uint64_t kNode = 2 * sizeof(void*);  // of a hash map: a link and a hash
+  std::uint64_t bytes = sizeof(OverlayFork) + sizeof(ForkParent) + history_.bytes() + touched_.bytes();
+  for (const auto& [uid, standing] : own_pods_)
+    bytes += heap_block_bytes(kNode + sizeof(std::string) + sizeof(Standing)) + heap_bytes(uid, standing.node_name);
+  bytes += heap_block_bytes(own_pods_.bucket_count() * sizeof(void*));
+  bytes += changed_since_.size() * heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::uint64_t));
+  bytes += names_.size() * heap_block_bytes(kNode + sizeof(std::int32_t) + sizeof(std::string));
+  bytes += index_of_name_.size() * heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::int32_t));
+  if (engine_ != nullptr) return bytes + engine_->bytes();
+  if (state_ == nullptr) return bytes;
+  return bytes + sizeof(CommitState) + state_->snapshot.own_bytes() + state_->log.bytes() +
+         heap_bytes(state_->answered);
 }
 
 /// Of a node of the fork's engine. A node that came later gets the next free one.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/cluster/tight_list.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 namespace {
@@ -34,8 +35,11 @@ TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig
 }
 
 void TopologyIndex::register_pods() {
-  for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot)
+  const Interruption* const interruption = current_interruption();
+  for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot) {
+    check_interruption(interruption);
     for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
+  }
   count_new({});
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batching/reprieve_lanes.h"
+#include "host/objects/interruption.h"
 #include "host/objects/pod_copy.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/rule.h"
@@ -176,7 +177,11 @@ Victims::Victims(const DryRunRequest& request, const ClassTable& table, bool wit
                  VictimMemory& memory)
     : memory_(memory) {
   lists_.reserve(request.lists.size());
-  for (const VictimList& list : request.lists) lists_.push_back(memory.prepare(list, table, with_kinds, with_lanes));
+  const Interruption* const interruption = current_interruption();
+  for (const VictimList& list : request.lists) {
+    check_interruption(interruption);
+    lists_.push_back(memory.prepare(list, table, with_kinds, with_lanes));
+  }
 }
 
 }  // namespace berth

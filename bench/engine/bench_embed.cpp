@@ -41,6 +41,9 @@ berth_cluster* load(Table& table, LoadedEngine& workload) {
   const double us = microseconds_of([&] { CHECK(berth_cluster_upsert_bulk(cluster, &bulk, nullptr, &error)); });
   table.row("load 5,000 nodes and 150,000 pods by one bulk call", us / 1e6, "s", 0);
   table.row("memory of that cluster", live_mib() - before, "MiB", 0);
+  std::uint64_t bytes = 0;
+  CHECK(berth_cluster_memory(cluster, &bytes, &error));
+  table.row("the same by berth_cluster_memory()", static_cast<double>(bytes) / (1 << 20), "MiB", 0);
   return cluster;
 }
 
@@ -122,6 +125,13 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   std::vector<berth_fork*> open;
   for (int i = 0; i < 10000; ++i) open.push_back(place(i, BERTH_CHOICE_SCORE));
   table.row("memory of 10,000 open forks with 10 pods each", live_mib() - before, "MiB", 200);
+  std::uint64_t all_bytes = 0;
+  for (const berth_fork* const fork : open) {
+    std::uint64_t bytes = 0;
+    CHECK(berth_fork_memory(fork, &bytes, &error));
+    all_bytes += bytes;
+  }
+  table.row("the same by berth_fork_memory()", static_cast<double>(all_bytes) / (1 << 20), "MiB", 0);
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 

@@ -25,7 +25,7 @@ berth_status answer(const berth_snapshot* handle, berth_result** result, berth_e
     const Snapshot& snapshot = *handle->snapshot;
     auto answered = std::make_unique<berth_result>();
     Answer got = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
-    answered->result = std::move(got.result);
+    fill(*answered, std::move(got.result));
     *result = answered.release();
     return got.status;
   });
@@ -39,7 +39,7 @@ berth_status answer(berth_fork* handle, berth_result** result, berth_error* erro
     const WhatIf::Use use(fork);
     auto answered = std::make_unique<berth_result>();
     Answer got = ask(fork.state(), fork.cluster(), log);
-    answered->result = std::move(got.result);
+    fill(*answered, std::move(got.result));
     *result = answered.release();
     return got.status;
   });
@@ -51,7 +51,7 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
                          berth_result** result, berth_error* error) noexcept {
   return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
     const berth_scale_up_options known = read_options(options);
-    const StopWatch watch(known.deadline_us, known.cancel);
+    const StopWatch watch = watch_of(cluster->engine(), known);
     check_flags(known.flags, kScaleUpFlags);
     if (known.nodes != nullptr && (known.flags & BERTH_EXISTING_FIRST) == 0)
       throw ApiError(BERTH_E_ARGUMENT, "nodes", "are given, and existing nodes are not asked");
@@ -85,7 +85,7 @@ berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, co
                         berth_error* error) noexcept {
   return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
     const berth_drain_options given = read_options(options);
-    const StopWatch watch(given.deadline_us, given.cancel);
+    const StopWatch watch = watch_of(cluster->engine(), given);
     const DrainOptions known = drain_options(given, *cluster);
     if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
     if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
@@ -115,7 +115,7 @@ berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t
   return answer(snapshot, result, error,
                 [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
                   const berth_drain_options given = read_options(options);
-                  const StopWatch watch(given.deadline_us, given.cancel);
+                  const StopWatch watch = watch_of(cluster->engine(), given);
                   const DrainOptions known = drain_options(given, *cluster);
                   const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
                   if ((known.flags & BERTH_DRAIN_KEEP) != 0)
@@ -132,7 +132,7 @@ berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t 
   return answer(fork, result, error,
                 [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
                   const berth_drain_options given = read_options(options);
-                  const StopWatch watch(given.deadline_us, given.cancel);
+                  const StopWatch watch = watch_of(cluster->engine(), given);
                   const DrainOptions known = drain_options(given, *cluster);
                   const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
                   if ((known.flags & BERTH_DRAIN_TOGETHER) == 0)

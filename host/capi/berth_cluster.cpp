@@ -69,21 +69,29 @@ berth_status berth_cluster_backend(const berth_cluster* cluster, const char** na
 }
 
 berth_status berth_cluster_upsert(berth_cluster* cluster, const char* text, size_t size, berth_error* error) {
-  return guarded_with_log(cluster, "cluster", error,
-                          [&](CallLog& log) { cluster->cluster->upsert(text_of(text, size, "text"), log); });
+  return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
+    cluster->cluster->engine().memory.check();
+    cluster->cluster->upsert(text_of(text, size, "text"), log);
+    cluster->cluster->note_memory();
+  });
 }
 
 berth_status berth_cluster_upsert_bulk(berth_cluster* cluster, const berth_bulk* bulk, berth_status* statuses,
                                        berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
-    return cluster->cluster->upsert(read_options(&needed(bulk, "bulk")), statuses, log, error);
+    cluster->cluster->engine().memory.check();
+    const berth_status status = cluster->cluster->upsert(read_options(&needed(bulk, "bulk")), statuses, log, error);
+    cluster->cluster->note_memory();
+    return status;
   });
 }
 
 berth_status berth_cluster_replace(berth_cluster* cluster, const char* kind, const char* text, size_t size,
                                    berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
+    cluster->cluster->engine().memory.check();
     cluster->cluster->replace(&needed(kind, "kind"), text_of(text, size, "text"), log);
+    cluster->cluster->note_memory();
   });
 }
 
@@ -98,8 +106,12 @@ berth_status berth_cluster_delete(berth_cluster* cluster, const char* kind, cons
     if (!by_uid && key.name.empty()) throw ApiError(BERTH_E_ARGUMENT, "name", "is missing");
     if (!by_uid && key.namespace_.empty() == has_namespace(key.kind))
       throw ApiError(BERTH_E_ARGUMENT, "name_space", has_namespace(key.kind) ? "is missing" : "is given");
-    if (key.kind == "Pod") return of.remove_pod(key.namespace_, key.name, text_or_empty(uid));
-    of.remove(key);
+    if (key.kind == "Pod") {
+      of.remove_pod(key.namespace_, key.name, text_or_empty(uid));
+    } else {
+      of.remove(key);
+    }
+    of.note_memory();
   });
 }
 
@@ -144,11 +156,14 @@ berth_status berth_node_set_create(const berth_cluster* cluster, const uint32_t*
   return guarded(error, [&] {
     const std::shared_ptr<Cluster>& of = callable(cluster, "cluster").cluster;
     needed(set, "set");
+    of->engine().memory.check(count / 8);
     if (count > 0) needed(nodes, "nodes");
     for (std::size_t i = 0; i < count; ++i)
       if (of->nodes().name_of(nodes[i]) == nullptr)
         throw ApiError(BERTH_E_NOT_FOUND, "node " + std::to_string(nodes[i]), "nobody has this number");
-    *set = new berth_node_set{of, NodeNumbers({nodes, count})};
+    auto handle = std::make_unique<berth_node_set>(of, NodeNumbers({nodes, count}));
+    handle->share.set(handle->numbers.bytes());
+    *set = handle.release();
   });
 }
 
@@ -158,6 +173,7 @@ berth_status berth_pod_create(berth_cluster* cluster, const char* text, size_t s
                               berth_pod** pod, berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
     needed(pod, "pod");
+    cluster->cluster->engine().memory.check();
     std::vector<std::unique_ptr<ReadPod>> read;
     read.push_back(cluster->cluster->read_pod(text_of(text, size, "text"), ignored_parts(options), log));
     give_pods(cluster->cluster, std::move(read), pod);
@@ -169,6 +185,7 @@ berth_status berth_pod_create_bulk(berth_cluster* cluster, const berth_bulk* bul
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
     const berth_bulk known = read_options(&needed(bulk, "bulk"));
     if (known.count > 0) needed(pods, "pods");
+    cluster->cluster->engine().memory.check();
     give_pods(cluster->cluster, cluster->cluster->read_pods(known, ignored_parts(options), log), pods);
   });
 }

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::uint32_t kCountFlags = BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
 
-std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result) {
-  auto handle = std::make_unique<berth_result>();
-  handle->result = std::move(result);
-  return handle;
-}
-
 /// Label keys of a call. @throws ApiError
 std::span<const char* const> keys_argument(const char* const* keys, std::size_t count) {
   if (count > BERTH_KEYS_MAX)
@@ -43,7 +37,7 @@ MaxReplicasOptions max_replicas_options(const berth_max_replicas_options& known,
 Answer counted(const State& state, const std::shared_ptr<Cluster>& cluster, const berth_pod* const* shapes,
                size_t shape_count, const berth_max_replicas_options* options) {
   const berth_max_replicas_options known = read_options(options);
-  const StopWatch watch(known.deadline_us, known.cancel);
+  const StopWatch watch = watch_of(cluster->engine(), known);
   const std::vector<PodHandlePtr> pods = pod_arguments(shapes, shape_count, *cluster);
   return max_replicas(state, cluster, pods, max_replicas_options(known, *cluster), watch);
 }
@@ -114,7 +108,7 @@ berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const*
     const GroupOptions known = group_options(given, pod_count, *of.cluster());
     auto handle = std::make_unique<berth_result>();
     Answer scheduled = schedule_group(of, handles, known, watch);
-    handle->result = std::move(scheduled.result);
+    fill(*handle, std::move(scheduled.result));
     *result = handle.release();
     return scheduled.status;
   });
@@ -128,11 +122,14 @@ berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, co
     const std::string name = owner_argument(owner);
     const PodHandlePtr shape = pod_argument(pod, *of);
     const berth_reserve_options known = read_options(options);
+    const StopWatch watch(known.deadline_us, known.cancel);
     check_flags(known.flags, BERTH_SKIP_CORDONED);
     const NodesOfDomain where = domain_argument(known.nodes, known.key, known.value, *of);
     auto handle = std::make_unique<berth_result>();
-    handle->result = reserve(of, name, shape, count, known.flags, where);
+    Answer reserved = reserve(of, name, shape, count, known.flags, where, watch);
+    fill(*handle, std::move(reserved.result));
     *result = handle.release();
+    return reserved.status;
   });
 }
 

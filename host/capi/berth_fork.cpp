@@ -17,12 +17,6 @@ constexpr std::uint32_t kBulkFlags = kCheckFlags | BERTH_NO_REASONS;
 constexpr std::uint32_t kExplainFlags = BERTH_AS_MOVED | BERTH_WITH_PREEMPTION;
 constexpr std::uint32_t kScheduleFlags = kCheckFlags | BERTH_STOP_AT_FAILURE;
 
-std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result) {
-  auto handle = std::make_unique<berth_result>();
-  handle->result = std::move(result);
-  return handle;
-}
-
 /// Runs call(State, cluster) on a snapshot.
 template <class Call>
 auto on(const berth_snapshot* handle, Call call) {
@@ -80,15 +74,24 @@ berth_status check_all(Handle* where, const berth_pod* const* pods, size_t pod_c
 
 /// @param ask  explain() or preempt()
 template <class Handle, class Ask>
-berth_status ask_about(Handle* where, const berth_pod* pod, uint32_t flags, uint32_t allowed, berth_result** result,
-                       berth_error* error, Ask ask) noexcept {
+berth_status ask_about(Handle* where, const berth_pod* pod, const berth_ask_options* options, uint32_t allowed,
+                       berth_result** result, berth_error* error, Ask ask) noexcept {
   return guarded(error, [&] {
     needed(result, "result");
-    check_flags(flags, allowed);
-    *result = as_handle(on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
-                return ask(state, cluster, *pod_argument(pod, *cluster)->pod, flags);
-              })).release();
+    const berth_ask_options known = read_options(options);
+    const StopWatch watch(known.deadline_us, known.cancel);
+    check_flags(known.flags, allowed);
+    Answer asked = on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+      return ask(state, cluster, *pod_argument(pod, *cluster)->pod, known.flags, watch);
+    });
+    *result = as_handle(std::move(asked.result)).release();
+    return asked.status;
   });
+}
+berth_ask_options with_flags(uint32_t flags) {
+  berth_ask_options options = BERTH_ASK_OPTIONS_INIT;
+  options.flags = flags;
+  return options;
 }
 
 void copy_nodes(const Roster& roster, uint32_t* nodes, size_t capacity, size_t* count) {
@@ -169,12 +172,24 @@ berth_status berth_snapshot_check_bulk_until(const berth_snapshot* snapshot, con
 
 berth_status berth_snapshot_explain(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                     berth_result** result, berth_error* error) {
-  return ask_about(snapshot, pod, flags, kExplainFlags, result, error, explain);
+  const berth_ask_options options = with_flags(flags);
+  return ask_about(snapshot, pod, &options, kExplainFlags, result, error, explain);
+}
+
+berth_status berth_snapshot_explain_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                          const berth_ask_options* options, berth_result** result, berth_error* error) {
+  return ask_about(snapshot, pod, options, kExplainFlags, result, error, explain);
 }
 
 berth_status berth_snapshot_preempt(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                     berth_result** result, berth_error* error) {
-  return ask_about(snapshot, pod, flags, BERTH_AS_MOVED, result, error, preempt);
+  const berth_ask_options options = with_flags(flags);
+  return ask_about(snapshot, pod, &options, BERTH_AS_MOVED, result, error, preempt);
+}
+
+berth_status berth_snapshot_preempt_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                          const berth_ask_options* options, berth_result** result, berth_error* error) {
+  return ask_about(snapshot, pod, options, BERTH_AS_MOVED, result, error, preempt);
 }
 
 berth_status berth_snapshot_fork(const berth_snapshot* snapshot, berth_fork** fork, berth_error* error) {
@@ -272,12 +287,12 @@ berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods,
   return on_fork(fork, error, [&](WhatIf& of) {
     needed(result, "result");
     const berth_schedule_options given = read_options(options);
-    const StopWatch watch(given.deadline_us, given.cancel);
+    const StopWatch watch = watch_of(of.cluster()->engine(), given);
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *of.cluster());
     const ScheduleOptions known = schedule_options(given, *of.cluster());
     auto handle = std::make_unique<berth_result>();
     Answer scheduled = schedule(of, handles, known, watch);
-    handle->result = std::move(scheduled.result);
+    fill(*handle, std::move(scheduled.result));
     *result = handle.release();
     return scheduled.status;
   });
@@ -302,12 +317,24 @@ berth_status berth_fork_check_bulk_until(berth_fork* fork, const berth_pod* cons
 
 berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
                                 berth_error* error) {
-  return ask_about(fork, pod, flags, kExplainFlags, result, error, explain);
+  const berth_ask_options options = with_flags(flags);
+  return ask_about(fork, pod, &options, kExplainFlags, result, error, explain);
+}
+
+berth_status berth_fork_explain_until(berth_fork* fork, const berth_pod* pod, const berth_ask_options* options,
+                                      berth_result** result, berth_error* error) {
+  return ask_about(fork, pod, options, kExplainFlags, result, error, explain);
 }
 
 berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
                                 berth_error* error) {
-  return ask_about(fork, pod, flags, BERTH_AS_MOVED, result, error, preempt);
+  const berth_ask_options options = with_flags(flags);
+  return ask_about(fork, pod, &options, BERTH_AS_MOVED, result, error, preempt);
+}
+
+berth_status berth_fork_preempt_until(berth_fork* fork, const berth_pod* pod, const berth_ask_options* options,
+                                      berth_result** result, berth_error* error) {
+  return ask_about(fork, pod, options, BERTH_AS_MOVED, result, error, preempt);
 }
 
 berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,

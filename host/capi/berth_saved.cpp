@@ -47,7 +47,7 @@ berth_status berth_snapshot_write_memory(const berth_snapshot* snapshot, berth_r
     auto written = std::make_unique<Result>(of.cluster(), of.facts().version);
     written->bytes = bytes_of(*snapshot);
     auto handle = std::make_unique<berth_result>();
-    handle->result = std::move(written);
+    fill(*handle, std::move(written));
     *result = handle.release();
   });
 }

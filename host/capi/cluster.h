@@ -138,6 +138,12 @@ class Cluster {
   using AskEngine = std::function<void(const Backend&, DefaultPreemption&)>;
   bool ask_engine(std::uint64_t version, const AskEngine& ask);
 
+  /// An estimate of what the cluster holds: its objects, the engine's columns and rows. Looks at every pod.
+  std::uint64_t bytes();
+  /// Call after a change: tells the engine's account, where there is a cap, whenever an eighth of the pods came or
+  /// went.
+  void note_memory() noexcept;
+
   ClusterFacts facts() const;
   /// A fork of the engine, and what is known of that state.
   struct Opened {
@@ -165,8 +171,13 @@ class Cluster {
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
   std::shared_ptr<const SideObjects> side() const;
 
+  static constexpr std::size_t kCountedAgain = 8;
+  static constexpr std::size_t kFewPods = 1000;
+
   std::shared_ptr<const Engine> engine_;
-  tbb::task_arena arena_;  ///< in which objects are read
+  MemoryShare share_{engine_->memory};
+  std::atomic<std::size_t> pods_counted_ = 0;  ///< when the share was set, and one more; 0: it was not
+  tbb::task_arena arena_;                      ///< in which objects are read
   NodeTable nodes_;
   std::string backend_name_;
   std::string release_;

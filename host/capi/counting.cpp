@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "host/capi/api_error.h"
+#include "host/capi/placed_copies.h"
 #include "plugins/node_resources_fit/rule.h"
 
 namespace berth::capi {
@@ -16,155 +17,6 @@ namespace {
 
 /// Shapes that are asked about at once.
 constexpr std::size_t kShapesAtOnce = 1024;
-/// Copies of a batch: the first tells most shapes that fit nowhere, and of most others a few more the rest.
-constexpr std::size_t kBatchGrowth = 64;
-constexpr std::size_t kBatchMax = 4096;
-
-/// BatchLimits::among of a fork of a fork, which may have opened another engine meanwhile, with other numbers of nodes.
-std::optional<std::vector<bool>> among_in(Fork& child, const Fork& parent, const std::vector<bool>* among) {
-  if (among == nullptr) return std::nullopt;
-  std::vector<bool> of_child;
-  for (std::size_t i = 0; i < among->size(); ++i) {
-    if (!(*among)[i]) continue;
-    const NodeIndex node = child.find_node(parent.node_name({static_cast<std::int32_t>(i)}));
-    if (node == kNoNode) continue;
-    const auto at = static_cast<std::size_t>(node.value);
-    if (of_child.size() <= at) of_child.resize(at + 1);
-    of_child[at] = true;
-  }
-  return of_child;
-}
-
-/// Copies that are placed in a fork of its own until one finds no node.
-class PlacedCopies {
- public:
-  /// @param parent_mutex  of the fork, which takes one call at a time
-  /// @param first  a copy
-  PlacedCopies(Fork& fork, std::mutex& parent_mutex, std::shared_ptr<Cluster> cluster, const ReadPod& pod,
-               PodHandlePtr first, const CopyQuestion& question, const StopWatch& watch, bool heeds_deadline)
-      : cluster_(std::move(cluster)),
-        pod_(pod),
-        question_(question),
-        watch_(watch),
-        heeds_deadline_(heeds_deadline),
-        handles_({std::move(first)}),
-        parent_(fork),
-        parent_mutex_(parent_mutex) {
-    const std::lock_guard alone(parent_mutex_);
-    fork_ = parent_.fork();
-    among_ = among_in(*fork_, parent_, question.among);
-  }
-
-  /// @param asks_again  once the first one is placed, the engine may tell the rest
-  /// @return nullopt: the watch was over
-  std::optional<CopyCounts::OfPod> count(bool asks_again) {
-    for (std::size_t size = 1;; size = std::min(size * kBatchGrowth, kBatchMax)) {
-      const Placed placed = place(size, asks_again && size == 1);
-      if (placed == Placed::kStopped) return std::nullopt;
-      if (placed == Placed::kUpToFailure) return std::move(counted_);
-      if (asks_again && size == 1 && ask_for_rest()) return std::move(counted_);
-      if (size == kBatchMax) open_engine();
-    }
-  }
-
-  /// Adds what was counted on the nodes. @param row  [NodeIndex::value] of the parent
-  void write(std::span<std::int32_t> row) const {
-    const std::lock_guard alone(parent_mutex_);
-    for (std::size_t i = 0; i < on_node_.size(); ++i) {
-      if (on_node_[i] == 0) continue;
-      const NodeIndex node = parent_.find_node(fork_->node_name({static_cast<std::int32_t>(i)}));
-      row[static_cast<std::size_t>(node.value)] += on_node_[i];
-    }
-  }
-
- private:
-  enum class Placed : std::uint8_t { kAll, kUpToFailure, kStopped };
-
-  /// @param alone  no more copies are expected to follow, so that rows would not pay
-  Placed place(std::size_t size, bool alone) {
-    const std::size_t piece = watch_.can_stop() ? kPieceOfBatch : kBatchMax;
-    for (std::size_t i = 0; i < size; i += piece) {
-      if (watch_.is_over(heeds_deadline_)) return Placed::kStopped;
-      const Placed placed = place_piece(size == 1 ? first_copy() : more_copies(std::min(piece, size - i)), alone);
-      if (placed != Placed::kAll) return placed;
-    }
-    return Placed::kAll;
-  }
-  std::vector<PodToPlace> first_copy() const { return {handles_.front()->pod->to_place}; }
-  std::vector<PodToPlace> more_copies(std::size_t count) {
-    std::vector<PodToPlace> copies;
-    copies.reserve(count);
-    for (std::unique_ptr<ReadPod>& copy : cluster_->copies_of(pod_, question_.as_moved, count)) {
-      copies.push_back(copy->to_place);
-      handles_.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
-    }
-    return copies;
-  }
-  Placed place_piece(std::span<const PodToPlace> copies, bool alone) {
-    BatchLimits limits;
-    limits.stop_at_failure = true;
-    limits.among = among_ ? &*among_ : nullptr;
-    limits.lists_nodes = alone;
-    while (!copies.empty()) {
-      if (watch_.is_over(heeds_deadline_)) return Placed::kStopped;
-      limits.deadline_us = watch_.piece_us(heeds_deadline_);
-      const BatchResult result = fork_->commit_batch(copies, limits);
-      note(result);
-      if (result.stop == StopReason::kPodWithoutNode) return Placed::kUpToFailure;
-      copies = copies.subspan(result.outcomes.size());
-    }
-    return Placed::kAll;
-  }
-
-  /// By now the fork differs from its engine on most nodes, which it would look at one by one for each copy.
-  void open_engine() {
-    if (!has_engine_) fork_->as_engine();
-    has_engine_ = true;
-  }
-
-  void note(const BatchResult& result) {
-    for (const Outcome& outcome : result.outcomes) {
-      if (outcome.kind == OutcomeKind::kPlaced) ++counted_.count;
-      if (outcome.kind == OutcomeKind::kError)
-        counted_.error = result.messages[static_cast<std::size_t>(outcome.message)].text;
-      if (question_.on_nodes && outcome.kind == OutcomeKind::kPlaced) add(outcome.node, 1);
-    }
-  }
-
-  bool ask_for_rest() {
-    CopiesLimits limits;
-    limits.among = among_ ? &*among_ : nullptr;
-    limits.on_nodes = question_.on_nodes;
-    const CopiesAnswer rest = fork_->copies_that_fit({&pod_.placeable(question_.as_moved), 1}, limits);
-    const CopiesOfPod& of_pod = rest.pods.front();
-    if (of_pod.kind != CopiesOfPod::Kind::kKnown) return false;
-    counted_.count += of_pod.count;
-    counted_.error = of_pod.error;
-    if (question_.on_nodes)
-      for (std::size_t i = 0; i < rest.slot_count; ++i) add({static_cast<std::int32_t>(i)}, rest.on_node[i]);
-    return true;
-  }
-
-  void add(NodeIndex node, std::int32_t copies) {
-    const auto at = static_cast<std::size_t>(node.value);
-    if (at >= on_node_.size()) on_node_.resize(at + 1);
-    on_node_[at] += copies;
-  }
-
-  std::shared_ptr<Cluster> cluster_;
-  const ReadPod& pod_;
-  const CopyQuestion& question_;
-  const StopWatch& watch_;
-  bool heeds_deadline_;
-  std::vector<PodHandlePtr> handles_;  ///< which must outlive what the fork knows of them
-  Fork& parent_;
-  std::mutex& parent_mutex_;
-  std::unique_ptr<Fork> fork_;
-  std::optional<std::vector<bool>> among_;
-  bool has_engine_ = false;  ///< of its own
-  CopyCounts::OfPod counted_;
-  std::vector<std::int32_t> on_node_;  ///< [NodeIndex::value] of `fork_`
-};
 
 void refuse_without_end(std::span<const ReadPod* const> pods, const Engine& engine) {
   for (const ReadPod* const pod : pods) {
@@ -185,7 +37,7 @@ class SomeCopies {
 
   /// All of the pods, or those before the watch was over. @param may_be_none  an earlier pod of the call was answered
   CopyCounts run(bool may_be_none) {
-    ask();
+    if (!unless_interrupted(watch_, may_be_none, [&] { return ask(); })) return {};
     place(may_be_none);
     return prefix();
   }
@@ -193,12 +45,13 @@ class SomeCopies {
  private:
   using Kind = CopiesOfPod::Kind;
 
-  void ask() {
+  bool ask() {
     std::vector<PodToPlace> to_place;
     to_place.reserve(pods_.size());
     for (const ReadPod* const pod : pods_) to_place.push_back(pod->placeable(question_.as_moved));
     const ForBlocks in_blocks = cluster_->in_blocks();
     answer_ = fork_.copies_that_fit(to_place, {question_.among, question_.on_nodes, &in_blocks});
+    return !answer_.pods.empty();
   }
 
   /// In as many threads as the cluster has, each with a fork of its own, in the order of the pods.
@@ -313,19 +166,21 @@ class Counting {
   }
 
   Answer run(std::span<const PodHandlePtr> shapes) {
-    if (on_node_ != nullptr) on_node_->reserve(shapes.size() * numbers_.size());
+    const std::size_t pairs = on_node_ != nullptr ? shapes.size() * numbers_.size() : 0;
+    cluster_->engine().memory.check(pairs * sizeof(std::int32_t));
+    if (on_node_ != nullptr) on_node_->reserve(pairs);
     for (std::size_t i = 0; i < shapes.size();) {
       if (const berth_status why = watch_.stop(i > 0); why != BERTH_OK) return {std::move(result_), why};
       const auto [asked, answered] = answer_front(shapes.subspan(i));
       if (answered < asked) return {std::move(result_), watch_.stop()};
       i += answered;
+      watch_.tell(i, shapes.size());
     }
     return {std::move(result_), BERTH_OK};
   }
 
  private:
   bool as_moved() const { return (options_.flags & BERTH_AS_MOVED) != 0; }
-
   /// The values of the keys, and where a node's value is among them.
   void read_values() {
     auto& begin = result_->column<std::uint32_t>(BERTH_COLUMN_VALUE_BEGIN);
@@ -354,7 +209,6 @@ class Counting {
     std::size_t asked = 0;
     std::size_t answered = 0;
   };
-
   Counts answer_front(std::span<const PodHandlePtr> shapes) {
     const ReadPod& front = *shapes.front()->pod;
     if (front.not_judged) {
@@ -383,13 +237,15 @@ class Counting {
     const bool on_nodes = options_.on_nodes || !options_.keys.empty();
     const CopyQuestion question{among ? &*among : nullptr, as_moved(), on_nodes};
     const CopyCounts counts = SomeCopies(state.fork, cluster_, pods, question, watch_).run(!counts_.empty());
-    std::vector<AskedNode> nodes;
-    if (on_nodes) nodes = asked_nodes(state, numbers_, options_.flags);
+    if (counts.pods.empty()) return {pods.size(), 0};
+    if (on_nodes && (asked_.empty() || &state.fork != &state_.fork))  // a number of a node is that of one fork
+      asked_ = asked_nodes(state, numbers_, options_.flags);
     for (std::size_t i = 0; i < counts.pods.size(); ++i) {
       const auto& [count, error] = counts.pods[i];
       add_shape(pods[i]->ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED, count, "", error);
-      if (on_nodes) add_nodes(nodes, std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
+      if (on_nodes) add_nodes(asked_, std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
     }
+    if (&state.fork != &state_.fork) asked_.clear();
     return {pods.size(), counts.pods.size()};
   }
 
@@ -422,6 +278,7 @@ class Counting {
   const StopWatch& watch_;
   PieceSizes pieces_;
   std::vector<std::uint32_t> numbers_;
+  std::vector<AskedNode> asked_;  ///< [numbers_] in the state that is asked about; empty: not looked up yet
   std::unique_ptr<Result> result_;
   std::vector<std::int64_t>& counts_;
   std::vector<std::uint8_t>& judged_;

@@ -41,6 +41,7 @@ Answer drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster, 
 
 Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, const DrainOptions& options,
                       const StopWatch& watch) {
+  fork.cluster()->engine().memory.check();
   Answer answer;
   fork.as_one([&] {
     const State state = fork.state();
@@ -53,7 +54,10 @@ Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, cons
     const Candidates candidates = candidates_of(state, options, numbers);
     Place place(fork);
     std::size_t cordoned = 0;
-    for (; cordoned < nodes.size() && !watch.is_over(); ++cordoned) place.apply(cordon(nodes[cordoned], options));
+    unless_interrupted(watch, true, [&] {
+      for (; cordoned < nodes.size() && !watch.is_over(); ++cordoned) place.apply(cordon(nodes[cordoned], options));
+      return true;
+    });
     Moving moving(place, *fork.cluster(), candidates, options, watch);
     std::size_t done = 0;
     for (; done < nodes.size(); ++done) {
@@ -66,8 +70,10 @@ Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, cons
       }
       if (!node.is_removable) {
         moving.move_back(node);
+        watch.tell(done + 1, nodes.size());
         continue;
       }
+      watch.tell(done + 1, nodes.size());
       for (std::size_t i = 0; i < node.pods.size(); ++i)
         if (node.fates[i].outcome == BERTH_POD_MOVES && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
     }

@@ -145,11 +145,14 @@ std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& 
       candidates = candidates_of(state, options, {});
     std::vector<std::uint8_t> is_done(piece.size());
     cluster->in_arena([&] {
-      tbb::parallel_for(std::size_t{0}, piece.size(),
-                        [&](std::size_t n) { is_done[n] = !watch.is_over() && drain(piece[n], *candidates) ? 1 : 0; });
+      tbb::parallel_for(std::size_t{0}, piece.size(), [&](std::size_t n) {
+        const auto work = [&] { return !watch.is_over() && drain(piece[n], *candidates); };
+        is_done[n] = unless_interrupted(watch, true, work).value_or(false) ? 1 : 0;
+      });
     });
     const auto done_now = static_cast<std::size_t>(std::ranges::find(is_done, 0) - is_done.begin());
     done += done_now;
+    watch.tell(done, nodes.size());
     if (done_now < piece.size()) break;
   }
   return done;
@@ -169,7 +172,7 @@ bool Moving::move_pods(Drained& node) {
       node.messages[i] = pod.not_judged->plugin + ": " + pod.not_judged->text;
       continue;
     }
-    move(node, i);
+    if (!move(node, i)) return false;
   }
   node.decide();
   return true;
@@ -180,13 +183,20 @@ void Moving::move_back(const Drained& node) {
     if (!node.targets.empty() && node.targets[i] != BERTH_NO_NODE) place_.apply(PodUpsert{node.pods[i]});
 }
 
-void Moving::move(Drained& node, std::size_t i) {
+bool Moving::move(Drained& node, std::size_t i) {
   const PodPtr& pod = node.pods[i];
-  place_.apply(PodRemoval{pod->uid()});
-  node.targets[i] = by_score_ ? by_score(*node.handles[i], node, i) : by_first_fit(node, i);
-  if (node.targets[i] != BERTH_NO_NODE) return;
-  node.fates[i].outcome = BERTH_POD_NO_PLACE;
-  place_.apply(PodUpsert{pod});
+  bool is_out = false;
+  const auto target = unless_interrupted(watch_, true, [&] {
+    place_.apply(PodRemoval{pod->uid()});
+    is_out = true;
+    return by_score_ ? by_score(*node.handles[i], node, i) : by_first_fit(node, i);
+  });
+  const InterruptionScope to_the_end(nullptr);
+  node.targets[i] = target.value_or(BERTH_NO_NODE);
+  if (node.targets[i] != BERTH_NO_NODE) return true;
+  if (is_out) place_.apply(PodUpsert{pod});
+  if (target) node.fates[i].outcome = BERTH_POD_NO_PLACE;
+  return target.has_value();
 }
 
 std::uint32_t Moving::by_score(const PodHandlePtr& pod, Drained& node, std::size_t i) {

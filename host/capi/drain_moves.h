@@ -123,7 +123,8 @@ class Moving {
   void move_back(const Drained& node);
 
  private:
-  void move(Drained& node, std::size_t i);
+  /// @return false: it was interrupted, and the pod stands where it stood
+  bool move(Drained& node, std::size_t i);
   std::uint32_t by_score(const PodHandlePtr& pod, Drained& node, std::size_t i);
   std::vector<bool> indices_among(const Drained& node);
   NodeIndex index_of(std::uint32_t number) { return place_.fork().find_node(*cluster_.nodes().name_of(number)); }

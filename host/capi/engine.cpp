@@ -78,14 +78,16 @@ void Log::open(const berth_engine_options& options) noexcept {
 
 void Log::say(std::int32_t level, const std::string& text) noexcept {
   if (!wants(level)) return;
-  const Log* const outer = std::exchange(t_calling, this);
+  const Calling calling(*this);
   callback_(user_data_, level, text.c_str());
-  t_calling = outer;
 }
+
+Log::Calling::Calling(const Log& log) noexcept : outer_(std::exchange(t_calling, &log)) {}
+Log::Calling::~Calling() { t_calling = outer_; }
 
 bool Log::is_calling() const noexcept { return t_calling == this; }
 
-Engine::Engine(const berth_engine_options& options) {
+Engine::Engine(const berth_engine_options& options) : memory(options.max_memory_bytes) {
   if ((options.flags & ~std::uint32_t{BERTH_ENGINE_ALLOW_UNSUPPORTED}) != 0)
     throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing");
   std::vector<PluginTable> tables = plugins_of(options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/capi/memory_account.h"
 #include "host/capi/plugin_turns.h"
 #include "host/capi/process_mark.h"
 #include "host/config/engine_config.h"
@@ -26,8 +27,19 @@ class Log {
   bool wants(std::int32_t level) const { return callback_ != nullptr && level <= level_; }
   /// Call without a lock. Meanwhile is_calling() is true for this thread.
   void say(std::int32_t level, const std::string& text) noexcept;
-  /// This thread is in the callback.
+  /// This thread is in the callback, or in another one of the engine.
   bool is_calling() const noexcept;
+  /// Marks a callback of the engine, which may not be called meanwhile by this thread.
+  class Calling {
+   public:
+    explicit Calling(const Log& log) noexcept;
+    ~Calling();
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+   private:
+    const Log* outer_;
+  };
 
  private:
   berth_log_fn callback_ = nullptr;
@@ -36,12 +48,14 @@ class Log {
   std::int32_t level_ = BERTH_LOG_WARNING;
 };
 
-/// A configuration that was read, with what all handles made of it share. Immutable but for what the log does.
+/// A configuration that was read, with what all handles made of it share. Immutable but for what the log and
+/// the account of memory do.
 struct Engine {
   ProcessMark process;
   SchedulerConfig config;
   EngineConfig engine;
   mutable Log log;
+  mutable MemoryAccount memory;
   PluginTurns plugins;                ///< those of engine.host_plugins
   DeclaredPathsPtr declared;          ///< what plugins read of objects beyond the model; null: nothing
   std::vector<std::string> warnings;  ///< of reading the configuration

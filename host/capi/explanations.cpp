@@ -10,6 +10,7 @@
 #include "host/capi/json_text.h"
 #include "host/capi/questions.h"
 #include "host/cluster/engine_cluster.h"
+#include "host/objects/interruption.h"
 #include "host/objects/pod_copy.h"
 #include "host/preemption/default_preemption.h"
 #include "host/scheduler/explain_document.h"
@@ -65,6 +66,28 @@ std::string why_no_preemption(const Profile& profile, const Evaluation& evaluati
   return fits_somewhere(evaluation) ? "a node accepts the pod without it" : "";
 }
 
+/// Runs `ask`, which calls the engine. @return BERTH_OK, or why it was interrupted
+template <class Ask>
+berth_status unless_stopped(const StopWatch& watch, Ask ask) {
+  if (const berth_status why = watch.stop(); why != BERTH_OK) return why;
+  const StopScope scope(watch);
+  try {
+    ask();
+  } catch (const Interrupted&) {
+    return watch.stop();
+  }
+  return BERTH_OK;
+}
+
+/// So that columns are there when there is no candidate.
+void add_candidate_columns(Result& result) {
+  for (const std::uint32_t id :
+       {std::uint32_t{BERTH_COLUMN_NODE}, std::uint32_t{BERTH_COLUMN_VICTIM_BEGIN}, std::uint32_t{BERTH_COLUMN_VICTIM}})
+    result.column<std::uint32_t>(id);
+  result.column<std::int32_t>(BERTH_COLUMN_VIOLATIONS);
+  result.column<std::uint8_t>(BERTH_COLUMN_BEST);
+}
+
 /// @param preemption  without candidates: the columns are empty
 void write_candidates(const PreemptionResult& preemption, const AskedEngine& engine, NodeTable& names, Result& result) {
   std::map<std::uint32_t, std::size_t> by_number;
@@ -95,54 +118,75 @@ bool Cluster::ask_engine(std::uint64_t version, const AskEngine& ask) {
   const ClusterCache& cache = backend_->cluster().cache();
   if (kept == nullptr || kept->cache != &cache || kept->side != facts_.side)
     kept = std::make_unique<Preempting>(*backend_, cache, facts_.side);
-  ask(*backend_, kept->preemption);
+  try {
+    ask(*backend_, kept->preemption);
+  } catch (const Interrupted&) {  // what is kept is right as far as it goes
+    preempting_ = std::move(kept);
+    throw;
+  }
   preempting_ = std::move(kept);
   return true;
 }
 
-std::unique_ptr<Result> preempt(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
-                                std::uint32_t flags) {
+Answer preempt(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod, std::uint32_t flags,
+               const StopWatch& watch) {
   refuse_not_judged(pod);
-  const MovedState moved(given, pod, flags);
-  const State state = moved.state();
-  auto result = std::make_unique<Result>(cluster, state.facts.version);
+  auto result = std::make_unique<Result>(cluster, given.facts.version);
   const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
-  ask_engine(state, to_place, [&](const AskedEngine& engine) {
-    PreemptionResult preemption;
-    result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
-    if (result->message.empty()) {
-      preemption = engine.preempt();
-      result->message = preemption.error.empty() ? preemption.message : preemption.error;
-    }
-    write_candidates(preemption, engine, cluster->nodes(), *result);
+  const berth_status status = unless_stopped(watch, [&] {
+    const MovedState moved(given, pod, flags);
+    const State state = moved.state();
+    ask_engine(state, to_place, [&](const AskedEngine& engine) {
+      PreemptionResult preemption;
+      result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
+      if (result->message.empty()) {
+        preemption = engine.preempt();
+        result->message = preemption.error.empty() ? preemption.message : preemption.error;
+      }
+      write_candidates(preemption, engine, cluster->nodes(), *result);
+    });
   });
-  return result;
+  if (status == BERTH_OK) return {std::move(result), status};
+  result = std::make_unique<Result>(cluster, given.facts.version);
+  result->message = berth_status_text(status);
+  add_candidate_columns(*result);
+  result->column<std::uint32_t>(BERTH_COLUMN_VICTIM_BEGIN).push_back(0);
+  return {std::move(result), status};
 }
 
-std::unique_ptr<Result> explain(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
-                                std::uint32_t flags) {
+Answer explain(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod, std::uint32_t flags,
+               const StopWatch& watch) {
   refuse_not_judged(pod);
-  const MovedState moved(given, pod, flags);
-  const State state = moved.state();
-  const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
-  auto result = std::make_unique<Result>(cluster, state.facts.version);
-  auto named = copy_of(*pod.given);
-  named->node_name = given.fork.node_of_pod(pod.uid);
-  Explanation explanation{named->full_name(), named, {}, {}};
-  if (!named->node_name.empty()) explanation.standing.state = PodState::kRunning;
-  JsonText writer(result->json);
-  if ((flags & BERTH_WITH_PREEMPTION) == 0) {
-    explanation.evaluation = state.fork.evaluate(to_place);
-    write_explain_record(explanation, [&](NodeIndex node) { return state.fork.node_name(node); }, writer);
-    return result;
-  }
-  ask_engine(state, to_place, [&](const AskedEngine& engine) {
-    explanation.evaluation = engine.evaluate();
-    if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
-      explanation.preemption = engine.preempt();
-    write_explain_record(explanation, [&](NodeIndex node) { return engine.node_name(node); }, writer);
+  auto result = std::make_unique<Result>(cluster, given.facts.version);
+  const berth_status status = unless_stopped(watch, [&] {
+    const MovedState moved(given, pod, flags);
+    const State state = moved.state();
+    const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
+    auto named = copy_of(*pod.given);
+    named->node_name = given.fork.node_of_pod(pod.uid);
+    Explanation explanation{named->full_name(), named, {}, {}};
+    if (!named->node_name.empty()) explanation.standing.state = PodState::kRunning;
+    JsonText writer(result->json);
+    const auto write = [&](const auto& name_of) {
+      const auto name = [&](NodeIndex node) {
+        check_interruption(current_interruption());
+        return name_of(node);
+      };
+      write_explain_record(explanation, name, writer);
+    };
+    if ((flags & BERTH_WITH_PREEMPTION) == 0) {
+      explanation.evaluation = state.fork.evaluate(to_place);
+      return write([&](NodeIndex node) { return state.fork.node_name(node); });
+    }
+    ask_engine(state, to_place, [&](const AskedEngine& engine) {
+      explanation.evaluation = engine.evaluate();
+      if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
+        explanation.preemption = engine.preempt();
+      write([&](NodeIndex node) { return engine.node_name(node); });
+    });
   });
-  return result;
+  if (status != BERTH_OK) result = std::make_unique<Result>(cluster, given.facts.version);
+  return {std::move(result), status};
 }
 
 }  // namespace berth::capi

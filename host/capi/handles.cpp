@@ -25,6 +25,17 @@ std::vector<PodHandlePtr> pod_arguments(const berth_pod* const* pods, std::size_
   return handles;
 }
 
+void fill(berth_result& handle, std::unique_ptr<Result> result) {
+  handle.result = std::move(result);
+  handle.result->note_memory();
+}
+
+std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result) {
+  auto handle = std::make_unique<berth_result>();
+  fill(*handle, std::move(result));
+  return handle;
+}
+
 const NodeNumbers* node_set_argument(const berth_node_set* set, const Cluster& cluster) {
   if (set == nullptr) return nullptr;
   refuse_other(set->cluster.get() == &cluster, "nodes");

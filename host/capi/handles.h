@@ -18,6 +18,7 @@
 #include "host/capi/guard.h"
 #include "host/capi/node_table.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 #include "include/berth/berth.h"
 
@@ -40,6 +41,10 @@ struct berth_pod {
 struct berth_node_set {
   std::shared_ptr<const berth::capi::Cluster> cluster;
   berth::capi::NodeNumbers numbers;
+  berth::capi::MemoryShare share;
+
+  berth_node_set(std::shared_ptr<const berth::capi::Cluster> of, berth::capi::NodeNumbers nodes)
+      : cluster(std::move(of)), numbers(std::move(nodes)), share(cluster->engine().memory) {}
 };
 struct berth_result {
   std::shared_ptr<const berth::capi::Result> result;
@@ -61,6 +66,12 @@ Handle& callable(Handle* handle, const char* argument) {
   needed(handle, argument);
   check_callable(engine_of(*handle));
   return *handle;
+}
+
+/// The watch of a call on a handle of the engine. @param options  with a deadline, a token and a progress callback
+template <class Options>
+StopWatch watch_of(const Engine& engine, const Options& options) {
+  return StopWatch(options.deadline_us, options.cancel, {options.progress, options.progress_user_data, &engine.log});
 }
 
 /// Frees the handle and clears the pointer. In a child of the process that made it nothing is freed: other threads may
@@ -95,6 +106,11 @@ PodHandlePtr pod_argument(const berth_pod* pod, const Cluster& cluster);
 std::vector<PodHandlePtr> pod_arguments(const berth_pod* const* pods, std::size_t count, const Cluster& cluster);
 /// null: all nodes
 const NodeNumbers* node_set_argument(const berth_node_set* set, const Cluster& cluster);
+
+/// The handle of a result that is filled.
+std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result);
+/// The same of a handle that was made before.
+void fill(berth_result& handle, std::unique_ptr<Result> result);
 
 inline berth_str str_of(const std::string& text) { return {text.c_str(), text.size()}; }
 

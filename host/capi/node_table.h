@@ -64,6 +64,7 @@ class Roster {
 class NodeNumbers {
  public:
   explicit NodeNumbers(std::span<const std::uint32_t> numbers);
+  std::uint64_t bytes() const;
   bool contains(std::uint32_t number) const {
     return number / 64 < words_.size() && (words_[number / 64] >> (number % 64) & 1) != 0;
   }

@@ -121,12 +121,15 @@ class Packing {
 std::optional<ShapeAnswer> pack(Fork& fork, const NodeShape& shape, std::span<const WaitingPod> pods,
                                 std::span<const std::uint32_t> order, std::span<const NodeIndex> existing,
                                 bool has_nominations, const StopWatch& watch) {
-  Packing packing(fork, shape, pods.size(), existing, has_nominations);
-  for (const std::uint32_t i : order) {
-    if (watch.is_over()) return std::nullopt;
-    if (pods[i].to_place != nullptr) packing.try_pod(i, pods[i]);
-  }
-  return packing.finish();
+  const auto packed = unless_interrupted(watch, true, [&]() -> std::optional<ShapeAnswer> {
+    Packing packing(fork, shape, pods.size(), existing, has_nominations);
+    for (const std::uint32_t i : order) {
+      if (watch.is_over()) return std::nullopt;
+      if (pods[i].to_place != nullptr) packing.try_pod(i, pods[i]);
+    }
+    return packing.finish();
+  });
+  return packed ? *packed : std::nullopt;
 }
 
 }  // namespace berth::capi

@@ -44,7 +44,13 @@ class Scheduling {
     for (std::size_t i = 0; i < pods.size();) {
       status = watch_.stop(i > 0);
       if (status != BERTH_OK) break;
-      i += place_front(pods.subspan(i));
+      const auto placed = unless_interrupted(watch_, i > 0, [&] { return place_front(pods.subspan(i)); });
+      if (!placed) {
+        status = watch_.stop(i > 0);
+        break;
+      }
+      i += *placed;
+      watch_.tell(i, pods.size());
       if ((options_.flags & BERTH_STOP_AT_FAILURE) != 0 && fits_.back() == 0) break;
     }
     result_->next_start = start_;
@@ -123,7 +129,7 @@ class Scheduling {
   /// The running copy leaves first, and stays where it was if there is no node.
   std::size_t place_moved(const PodHandlePtr& pod) {
     const std::string stood_on = take_out(*pod->pod);
-    place_by_score({&pod, 1}, 0);
+    or_put_back(*pod->pod, stood_on, [&] { place_by_score({&pod, 1}, 0); });
     if (fits_.back() == 0) put_back(*pod->pod, stood_on);
     return 1;
   }
@@ -134,8 +140,19 @@ class Scheduling {
     if (!node.empty()) fork_.apply({PodRemoval{pod.uid}});
     return node;
   }
+  /// Runs place(). Where that is interrupted, the pod stands where it stood.
+  template <class Place>
+  void or_put_back(const ReadPod& pod, const std::string& stood_on, Place place) {
+    try {
+      place();
+    } catch (const Interrupted&) {
+      put_back(pod, stood_on);
+      throw;
+    }
+  }
   void put_back(const ReadPod& pod, const std::string& node) {
     if (node.empty()) return;
+    const InterruptionScope to_the_end(nullptr);
     auto standing = copy_of(*pod.given);
     standing->node_name = node;
     fork_.apply({PodUpsert{std::move(standing)}});
@@ -149,12 +166,15 @@ class Scheduling {
     const std::size_t count = asked_.size();
     const std::size_t start = goes_round && count > 0 ? start_ % count : 0;
     std::string error;
-    const std::optional<std::size_t> at = first_fit(to_place, start, error);
+    std::optional<std::size_t> at;
+    or_put_back(pod, stood_on, [&] {
+      at = first_fit(to_place, start, error);
+      if (at) fork_.place(handle, to_place, *fork_.cluster()->nodes().name_of(numbers_[*at]));
+    });
     if (!at) {
       put_back(pod, stood_on);
       return note(pod, BERTH_NO_NODE, 0, error);
     }
-    fork_.place(handle, to_place, *fork_.cluster()->nodes().name_of(numbers_[*at]));
     if (goes_round) start_ = static_cast<std::uint32_t>((*at + 1) % count);
     note(pod, numbers_[*at], 0, "");
   }

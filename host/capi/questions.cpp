@@ -96,13 +96,13 @@ void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std:
     columns.add_pod(BERTH_JUDGED_NOT);
     return add_failed(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
   }
-  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
   const bool with_reasons = (options.flags & BERTH_NO_REASONS) == 0;
   PodStatuses statuses;
   PodVerdicts verdicts;
   if (with_reasons) statuses = fork.statuses_on(to_place, indexes);
   if (!with_reasons) verdicts = fork.verdicts_on(to_place, indexes);
+  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   const std::string& error = with_reasons ? statuses.error : verdicts.error;
   if (!error.empty()) return add_failed("", error, nodes.size(), columns);
   std::size_t next = 0;
@@ -197,18 +197,13 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   const std::vector<std::uint32_t> numbers = numbers_of(*state.facts.roster, options.nodes);
   result->column<std::uint32_t>(BERTH_COLUMN_NODE) = numbers;
+  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t);
+  cluster->engine().memory.check(pods.size() * numbers.size() * kBytesOfPair);
   VerdictColumns columns(*result, pods.size(), numbers.size());
   std::vector<AskedNode> nodes;
   std::vector<NodeIndex> indexes;
   const PodHandle* last = nullptr;
-  for (const PodHandlePtr& handle : pods) {
-    if (const berth_status why = watch.stop(last != nullptr); why != BERTH_OK) return {std::move(result), why};
-    const ReadPod& pod = *handle->pod;
-    if (last == handle.get()) {
-      columns.repeat_pod(numbers.size());
-      continue;
-    }
-    last = handle.get();
+  const auto check = [&](const ReadPod& pod) {
     const MovedState moved(state, pod, options.flags);
     const State asked = moved.state();
     if (nodes.empty() || &asked.fork != &state.fork) {  // a number of a node is that of one fork
@@ -217,6 +212,18 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
     }
     check_pod(asked.fork, pod, options, nodes, indexes, columns);
     if (&asked.fork != &state.fork) nodes.clear();
+    return true;
+  };
+  for (const PodHandlePtr& handle : pods) {
+    const bool heeds_deadline = last != nullptr;
+    if (const berth_status why = watch.stop(heeds_deadline); why != BERTH_OK) return {std::move(result), why};
+    if (last == handle.get()) {
+      columns.repeat_pod(numbers.size());
+      continue;
+    }
+    if (!unless_interrupted(watch, heeds_deadline, [&] { return check(*handle->pod); }))
+      return {std::move(result), watch.stop(heeds_deadline)};
+    last = handle.get();
   }
   return {std::move(result), BERTH_OK};
 }

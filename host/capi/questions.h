@@ -59,9 +59,11 @@ std::unique_ptr<Result> check_one(const State& state, const std::shared_ptr<Clus
                                   std::uint32_t number, std::uint32_t flags, bool details, bool& fits);
 Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
                   const CheckOptions& options, const StopWatch& watch);
-std::unique_ptr<Result> explain(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
-                                std::uint32_t flags);
-std::unique_ptr<Result> preempt(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
-                                std::uint32_t flags);
+/// Of a call that was stopped: without a record.
+Answer explain(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod, std::uint32_t flags,
+               const StopWatch& watch);
+/// Of a call that was stopped: without candidates.
+Answer preempt(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod, std::uint32_t flags,
+               const StopWatch& watch);
 
 }  // namespace berth::capi

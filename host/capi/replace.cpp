@@ -122,7 +122,9 @@ std::optional<Replacement> replace_together(const State& state, const std::share
     place.apply(cordon(node, options));
   }
   Moving moving(place, *cluster, candidates, options, watch);
+  std::size_t done = 0;
   for (Drained& node : nodes) {
+    watch.tell(done++, nodes.size());
     node.new_nodes.assign(node.pods.size(), BERTH_NO_NODE);
     node.fates = fates_of(node.pods, options.policy, side, budgets);
     if (watch.is_over() || !moving.move_pods(node)) return std::nullopt;
@@ -143,9 +145,10 @@ Answer replace(const State& state, const std::shared_ptr<Cluster>& cluster, std:
   std::size_t done = nodes.size();
   berth_status status = BERTH_OK;
   if ((options.flags & BERTH_DRAIN_TOGETHER) != 0) {
-    const std::optional<Replacement> found =
-        replace_together(state, cluster, numbers, nodes, options, replacing, watch);
+    const auto work = [&] { return replace_together(state, cluster, numbers, nodes, options, replacing, watch); };
+    const std::optional<Replacement> found = unless_interrupted(watch, true, work).value_or(std::nullopt);
     if (found) replacements.push_back(*found);
+    if (found) watch.tell(nodes.size(), nodes.size());
     if (!found) status = watch.stop();
     if (!found) done = 0;
   } else {

@@ -98,25 +98,32 @@ class Reserving {
     result_ = std::make_unique<Result>(cluster_, opened_.facts.version);
   }
 
-  void place(std::size_t count, std::uint32_t flags, const NodesOfDomain& where) {
+  /// All copies, or those before one that does not fit, or before the watch was over.
+  void place(std::size_t count, std::uint32_t flags, const NodesOfDomain& where, const StopWatch& watch) {
     const NodeNumbers numbers = numbers_in(*opened_.facts.roster, where);
     const std::optional<std::vector<bool>> among =
         nodes_among({*opened_.fork, *cluster_, opened_.facts}, &numbers, flags);
     BatchLimits limits;
     limits.stop_at_failure = true;
     limits.among = &*among;
-    while (placed_.size() < count && !has_failed_) place_some(std::min(count - placed_.size(), kBatchMax), limits);
+    PieceSizes pieces(watch, 1, watch.can_stop() ? kPieceOfBatch : kBatchMax);
+    while (placed_.size() < count && !has_failed_ && !watch.is_over()) {
+      limits.deadline_us = watch.piece_us();
+      place_some(std::min(count - placed_.size(), pieces.next()), limits);
+    }
+    is_whole_ = placed_.size() == count;
   }
   bool has_failed() const { return has_failed_; }
+  bool is_whole() const { return is_whole_; }
 
   /// Writes the answer, and adds what was placed to the cluster. @return null: that has changed since
   std::unique_ptr<Result> keep() {
     auto& node = result_->column<std::uint32_t>(BERTH_COLUMN_NODE);
     for (const std::uint32_t id : {std::uint32_t{BERTH_COLUMN_UID}, std::uint32_t{BERTH_COLUMN_MESSAGE}})
       result_->column<std::uint32_t>(id);
-    if (has_failed_) node.assign(node.size(), BERTH_NO_NODE);
-    result_->column<std::uint8_t>(BERTH_COLUMN_FITS).assign(node.size(), has_failed_ ? 0 : 1);
-    const bool any = !has_failed_ && !placed_.empty();
+    if (!is_whole_) node.assign(node.size(), BERTH_NO_NODE);
+    result_->column<std::uint8_t>(BERTH_COLUMN_FITS).assign(node.size(), is_whole_ ? 1 : 0);
+    const bool any = is_whole_ && !placed_.empty();
     if (any && !cluster_->add_reservations(owner_, std::move(placed_), opened_.facts.version)) return nullptr;
     return std::move(result_);
   }
@@ -159,7 +166,8 @@ class Reserving {
   Cluster::Opened opened_;
   std::uint64_t next_ = 0;  ///< the owner's next number
   std::map<std::uint64_t, PodPtr> placed_;
-  bool has_failed_ = false;
+  bool has_failed_ = false;  ///< a copy found no node
+  bool is_whole_ = false;    ///< all copies found one
   std::unique_ptr<Result> result_;
 };
 
@@ -171,16 +179,16 @@ bool is_like(const Pod& reserved, const Pod& pod) {
 
 }  // namespace
 
-std::unique_ptr<Result> reserve(const std::shared_ptr<Cluster>& cluster, const std::string& owner,
-                                const PodHandlePtr& pod, std::size_t count, std::uint32_t flags,
-                                const NodesOfDomain& where) {
+Answer reserve(const std::shared_ptr<Cluster>& cluster, const std::string& owner, const PodHandlePtr& pod,
+               std::size_t count, std::uint32_t flags, const NodesOfDomain& where, const StopWatch& watch) {
   const std::optional<NotJudged>& why_not = pod->pod->not_judged;
   if (why_not) throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod->pod->given->full_name(), why_not->text);
   const std::lock_guard alone(cluster->reserving());
   while (true) {
     Reserving reserving(cluster, owner, *pod->pod);
-    reserving.place(count, flags, where);
-    if (std::unique_ptr<Result> answer = reserving.keep()) return answer;
+    reserving.place(count, flags, where, watch);
+    const berth_status status = reserving.is_whole() || reserving.has_failed() ? BERTH_OK : watch.stop();
+    if (std::unique_ptr<Result> answer = reserving.keep()) return {std::move(answer), status};
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "host/capi/cluster.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 
 namespace berth::capi {
@@ -22,9 +23,8 @@ struct NodesOfDomain {
 };
 
 /// berth_cluster_reserve()
-std::unique_ptr<Result> reserve(const std::shared_ptr<Cluster>& cluster, const std::string& owner,
-                                const PodHandlePtr& pod, std::size_t count, std::uint32_t flags,
-                                const NodesOfDomain& where);
+Answer reserve(const std::shared_ptr<Cluster>& cluster, const std::string& owner, const PodHandlePtr& pod,
+               std::size_t count, std::uint32_t flags, const NodesOfDomain& where, const StopWatch& watch);
 
 struct UnreserveOptions {
   std::size_t count = 0;  ///< 0: all

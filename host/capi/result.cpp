@@ -8,6 +8,11 @@
 
 namespace berth::capi {
 
+Result::Result(std::shared_ptr<const Cluster> cluster, std::uint64_t version)
+    : cluster_(std::move(cluster)), share_(cluster_->engine().memory), version_(version) {
+  cluster_->engine().memory.check();
+}
+
 std::uint32_t Result::number_of(std::string_view text) {
   if (text.empty()) return 0;
   if (const auto at = numbers_.find(text); at != numbers_.end()) return at->second;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/capi/memory_account.h"
 #include "include/berth/berth.h"
 
 namespace berth::capi {
@@ -20,8 +21,8 @@ class Cluster;
 /// An answer: columns, texts, a record. Filled by one thread, then immutable.
 class Result {
  public:
-  Result(std::shared_ptr<const Cluster> cluster, std::uint64_t version)
-      : cluster_(std::move(cluster)), version_(version) {}
+  /// @throws ApiError where the cap on memory is reached
+  Result(std::shared_ptr<const Cluster> cluster, std::uint64_t version);
 
   /// The column, empty when it is new. T is one of those of BERTH_TYPE_*.
   template <class T>
@@ -44,11 +45,15 @@ class Result {
   std::uint32_t text_count() const { return static_cast<std::uint32_t>(texts_.size()); }
   const Cluster& cluster() const { return *cluster_; }
   std::uint64_t version() const { return version_; }
+  std::uint64_t bytes_held() const;
+  /// Tells the engine's account. Call when the result is filled.
+  void note_memory() const noexcept;
 
  private:
   using Column = std::variant<std::vector<std::uint8_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
                               std::vector<std::int64_t>>;
   std::shared_ptr<const Cluster> cluster_;
+  mutable MemoryShare share_;
   std::uint64_t version_;
   std::map<std::uint32_t, Column> columns_;
   std::vector<std::string> texts_ = {""};

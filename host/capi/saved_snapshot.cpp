@@ -26,11 +26,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
 
 constexpr std::string_view kMagic = "BERTHSNP";
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 constexpr int kCompressionLevel = 1;
-/// Zero bytes compress to a thousandth: what a small file may not make large.
-constexpr std::uint64_t kExpansionMax = 1000;
+/// A small file must not make much memory full: opening takes up to three times the text, so that 10 MB
+/// become about 1 GiB. Real clusters compress to a twentieth up to a 33rd; what compresses better is padded.
+constexpr std::uint64_t kExpansionMax = 40;
 constexpr std::uint64_t kExpansionSpare = std::uint64_t{1} << 20;
+constexpr std::uint64_t kObjectsAtOnce = 16384;
 constexpr const char* kObject = "snapshot";
 
 /// Text of the header, padded with zeros.
@@ -169,6 +171,20 @@ void write_name(std::string_view name, char (&field)[kNameSize]) {
 }
 std::string_view name_in(const char (&field)[kNameSize]) { return {field, strnlen(field, kNameSize)}; }
 
+/// zstd data, with a frame behind them that is skipped where they are shorter than checked_data() takes.
+std::string compressed(std::string_view full) {
+  constexpr std::uint32_t kSkippableFrame = 0x184D2A50;
+  std::string data = zstd_compressed(full, kCompressionLevel);
+  const std::uint64_t least = full.size() > kExpansionSpare ? (full.size() - kExpansionSpare) / kExpansionMax + 1 : 0;
+  while (data.size() < least) {
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(least - data.size(), UINT32_MAX));
+    const std::uint32_t head[] = {kSkippableFrame, length};
+    data.append(reinterpret_cast<const char*>(head), sizeof head);
+    data.append(length, '\0');
+  }
+  return data;
+}
+
 Header header_of(std::string_view data, std::size_t full_size, std::string_view release) {
   Header header{};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
@@ -200,7 +216,8 @@ std::string checked_data(std::string_view bytes, std::string_view release) {
   const std::string_view data = bytes.substr(sizeof header);
   if (header.size != data.size()) refuse("is cut off, or something was appended");
   if (checksum_of(header, data) != header.checksum) refuse("is damaged: its checksum is another one");
-  if (header.full_size > data.size() * kExpansionMax + kExpansionSpare) refuse("is damaged: it would grow too large");
+  if (header.full_size > data.size() * kExpansionMax + kExpansionSpare)
+    refuse("is damaged: it would grow to more than " + std::to_string(kExpansionMax) + " times its size");
   std::string full(static_cast<std::size_t>(header.full_size), '\0');
   const std::size_t size = ZSTD_decompress(full.data(), full.size(), data.data(), data.size());
   if (ZSTD_isError(size) || size != full.size()) refuse("is damaged: its data cannot be decompressed");
@@ -264,7 +281,7 @@ std::string save(const State& state) {
   out.number(class_begin);
   objects.write(out);
   const std::string full = out.take();
-  const std::string data = zstd_compressed(full, kCompressionLevel);
+  const std::string data = compressed(full);
   const Header header = header_of(data, full.size(), state.cluster.release());
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + data;
 }
@@ -307,8 +324,10 @@ void Cluster::restore(const SavedSnapshot& saved, CallLog& log) {
     bulk.count = static_cast<std::size_t>(end - begin);
     return bulk;
   };
+  // In parts, since what is read of a part takes several times its text until the engine has it.
   const auto take_range = [&](std::uint64_t begin, std::uint64_t end) {
-    if (begin < end) upsert(objects(begin, end), nullptr, log, nullptr);
+    for (; begin < end; begin += std::min(kObjectsAtOnce, end - begin))
+      upsert(objects(begin, begin + std::min(kObjectsAtOnce, end - begin)), nullptr, log, nullptr);
   };
   // The pods of a node are in their order again, those that are assumed among them.
   std::uint64_t next = 0;

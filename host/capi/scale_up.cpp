@@ -210,6 +210,8 @@ std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, st
 
 Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
                 std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch) {
+  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 4 * sizeof(std::uint32_t);
+  cluster->engine().memory.check(shapes.size() * pods.size() * kBytesOfPair);
   const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods);
   const std::vector<std::uint32_t> existing = existing_numbers(state, options);
   const bool decreases = (options.flags & BERTH_DECREASING) != 0;
@@ -218,11 +220,13 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
   std::iota(as_given.begin(), as_given.end(), 0U);
   std::vector<std::optional<ShapeAnswer>> answers(shapes.size());
   std::atomic<std::size_t> next = 0;  // shapes are begun in their order, so that a prefix is done first
-  std::mutex opening;                 // one call at a time on the state
+  std::atomic<std::size_t> done = 0;
+  std::mutex opening;  // one call at a time on the state
   cluster->in_arena([&] {
     tbb::parallel_for(std::size_t{0}, shapes.size(), [&](std::size_t /*i*/) {
       const std::size_t s = next++;
-      if (shapes[s].same_as != s || watch.is_over()) return;
+      if (watch.is_over()) return;
+      if (shapes[s].same_as != s) return watch.tell(++done, shapes.size());
       std::unique_ptr<Fork> fork;
       {
         const std::lock_guard alone(opening);
@@ -233,11 +237,13 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
       for (const std::uint32_t number : existing) nodes.push_back(fork->find_node(*cluster->nodes().name_of(number)));
       answers[s] = pack(*fork, shapes[s], waiting, decreases ? sizes.order_for(*shapes[s].node) : as_given, nodes,
                         cluster->has_nominations(), watch);
+      watch.tell(++done, shapes.size());
     });
   });
   const auto is_open = [&](const NodeShape& shape) { return !answers[shape.same_as]; };
   const auto end = std::ranges::find_if(shapes, is_open);
   const berth_status status = end != shapes.end() ? watch.stop() : BERTH_OK;
+  if (status == BERTH_OK) watch.tell(shapes.size(), shapes.size());  // the last one may have been another thread's
   shapes = shapes.first(static_cast<std::size_t>(end - shapes.begin()));
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   Writing writing(*result, shapes.size(), pods.size());

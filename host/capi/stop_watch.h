@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <thread>
 
+#include "host/objects/interruption.h"
 #include "include/berth/berth.h"
 
 /// Set by any thread and by signal handlers.
@@ -20,16 +22,29 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 namespace berth::capi {
 
+class Log;
+
+/// Who is told how far a call is.
+struct Progress {
+  berth_progress_fn tell = nullptr;  ///< null: nobody
+  void* user_data = nullptr;
+  const Log* log = nullptr;  ///< of the engine that must not be called meanwhile; where `tell` is set
+};
+
 /// Made at the start of a call, and asked by all threads that work for it.
 class StopWatch {
  public:
   /// @param deadline_us  0: none
   /// @param cancel  null: none
-  explicit StopWatch(std::uint64_t deadline_us = 0, const berth_cancel* cancel = nullptr);
+  explicit StopWatch(std::uint64_t deadline_us = 0, const berth_cancel* cancel = nullptr,
+                     const Progress& progress = {});
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
 
-  bool can_stop() const { return deadline_us_ > 0 || cancel_ != nullptr; }
+  /// The call is to be done in pieces.
+  bool can_stop() const { return deadline_us_ > 0 || cancel_ != nullptr || progress_.tell != nullptr; }
+  /// Call between pieces, without a lock. Tells nothing in other threads than that which made this.
+  void tell(std::size_t done, std::size_t total) const noexcept;
   /// BERTH_OK: go on. Otherwise BERTH_DEADLINE or BERTH_CANCELLED, whichever was seen first, from then on.
   /// @param heeds_deadline  false of the part of a call that is done whatever the deadline
   berth_status stop(bool heeds_deadline = true) const;
@@ -45,7 +60,44 @@ class StopWatch {
   const berth_cancel* cancel_;
   Clock::time_point begin_;
   mutable std::atomic<berth_status> stopped_ = BERTH_OK;
+  Progress progress_;
+  std::thread::id thread_ = std::this_thread::get_id();
+  mutable std::int64_t told_us_ = 0;  ///< passed_us() at the latest time; of that thread
+  mutable std::size_t told_ = 0;      ///< what was told then
 };
+
+/// Ends the engine's calls that this thread makes once a watch is over: they throw Interrupted.
+class StopScope {
+ public:
+  /// @param watch  outlives this
+  explicit StopScope(const StopWatch& watch, bool heeds_deadline = true)
+      : due_(watch, heeds_deadline), scope_(watch.can_stop() ? &due_ : nullptr) {}
+
+ private:
+  class Due final : public Interruption {
+   public:
+    Due(const StopWatch& watch, bool heeds_deadline) : watch_(watch), heeds_deadline_(heeds_deadline) {}
+    bool is_due() const noexcept override { return watch_.is_over(heeds_deadline_); }
+
+   private:
+    const StopWatch& watch_;
+    bool heeds_deadline_;
+  };
+
+  Due due_;
+  InterruptionScope scope_;
+};
+
+/// Runs work() in a StopScope. @return nullopt: it was interrupted
+template <class Work>
+auto unless_interrupted(const StopWatch& watch, bool heeds_deadline, Work work) -> std::optional<decltype(work())> {
+  try {
+    const StopScope scope(watch, heeds_deadline);
+    return work();
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
 
 /// Pods of a batch between two looks at a stop watch, at most.
 inline constexpr std::size_t kPieceOfBatch = 256;
@@ -69,7 +121,8 @@ class PieceSizes {
   std::size_t least_;
   std::size_t most_;
   std::size_t size_;
-  std::optional<Clock::time_point> begin_;  ///< nullopt: before the first piece
+  bool has_begun_ = false;
+  Clock::time_point begin_;  ///< of the latest piece
 };
 
 }  // namespace berth::capi

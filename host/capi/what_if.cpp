@@ -14,9 +14,11 @@ constexpr const char* kStale = "what it was opened on has changed since";
 }  // namespace
 
 Snapshot::Snapshot(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {
+  cluster_->engine().memory.check();
   Cluster::Opened opened = cluster_->open();
   base_ = std::move(opened.fork);
   facts_ = std::move(opened.facts);
+  note_memory();
 }
 
 std::unique_ptr<Fork> Snapshot::fork(bool* committable) const {
@@ -46,6 +48,7 @@ void Snapshot::give_back(std::unique_ptr<Fork> reader) const noexcept {
   } catch (...) {  // the next reader opens another one
     reader.reset();
   }
+  note_memory();
 }
 
 // What-ifs
@@ -54,7 +57,10 @@ WhatIf::WhatIf(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)),
       fork_(snapshot_->fork(&committable_)),
       facts_(snapshot_->facts()),
-      roster_at_opening_(facts_.roster) {}
+      roster_at_opening_(facts_.roster) {
+  cluster()->engine().memory.check();
+  note_memory();
+}
 
 WhatIf::WhatIf(std::shared_ptr<WhatIf> parent, std::unique_ptr<Fork> fork)
     : snapshot_(parent->snapshot_),
@@ -63,7 +69,10 @@ WhatIf::WhatIf(std::shared_ptr<WhatIf> parent, std::unique_ptr<Fork> fork)
       fork_(std::move(fork)),
       facts_(parent_->facts_),
       roster_at_opening_(facts_.roster),
-      opened_on_cluster_(parent_->is_of_cluster()) {}
+      opened_on_cluster_(parent_->is_of_cluster()) {
+  cluster()->engine().memory.check();
+  note_memory();
+}
 
 WhatIf::Use::Use(WhatIf& what_if, berth_status when_committed) : what_if_(what_if) {
   if (what_if.busy_.test_and_set(std::memory_order_acquire))
@@ -99,6 +108,7 @@ std::optional<std::uint64_t> WhatIf::commit() {
     if (!committable_ || !cluster()->commit(*fork_, facts_.roster, facts_.version, version))
       throw ApiError(BERTH_E_STALE, "fork", kStale);
     fork_.reset();
+    cluster()->note_memory();
     return version;
   }
   const Use parent(*parent_, BERTH_E_STALE);
@@ -133,6 +143,7 @@ const std::string& WhatIf::node_name(std::uint32_t number) const {
 }
 
 std::uint32_t WhatIf::add_node(const NodePtr& node) {
+  cluster()->engine().memory.check();
   const std::uint32_t number = cluster()->nodes().number_of(node->name);
   if (facts_.roster->find(number) != nullptr) throw ApiError(BERTH_E_EXISTS, "Node " + node->name, "is there already");
   apply({NodeUpsert(node)});
@@ -147,6 +158,7 @@ void WhatIf::update_node(const NodePtr& node) {
 void WhatIf::remove_node(std::uint32_t number) { apply({NodeRemoval{node_name(number)}}); }
 
 void WhatIf::add_pod(const PodHandlePtr& pod, std::uint32_t node) {
+  cluster()->engine().memory.check();
   auto standing = copy_of(*pod->pod->given);
   standing->node_name = node_name(node);
   apply({PodUpsert{std::move(standing)}});

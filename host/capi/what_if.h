@@ -22,11 +22,17 @@ struct PodHandle {
   std::shared_ptr<Cluster> cluster;
   std::unique_ptr<ReadPod> pod;
 
-  PodHandle(std::shared_ptr<Cluster> of, std::unique_ptr<ReadPod> read)
-      : cluster(std::move(of)), pod(std::move(read)) {}
+  PodHandle(std::shared_ptr<Cluster> of, std::unique_ptr<ReadPod> read) : cluster(std::move(of)), pod(std::move(read)) {
+    if (share_.is_counted()) share_.set(bytes());
+  }
+  /// Without what the engine keeps of the pod.
+  std::uint64_t bytes() const;
   ~PodHandle() { cluster->release(std::move(pod)); }
   PodHandle(const PodHandle&) = delete;
   PodHandle& operator=(const PodHandle&) = delete;
+
+ private:
+  MemoryShare share_{cluster->engine().memory};
 };
 using PodHandlePtr = std::shared_ptr<const PodHandle>;
 
@@ -45,6 +51,7 @@ class Snapshot {
 
   const std::shared_ptr<Cluster>& cluster() const { return cluster_; }
   const ClusterFacts& facts() const { return facts_; }
+  std::uint64_t bytes() const;
   /// A fork in the state of the snapshot. @param committable  set to whether it may be promoted to the engine
   std::unique_ptr<Fork> fork(bool* committable = nullptr) const;
   /// Runs call(State) on a fork that it must leave as it is.
@@ -60,7 +67,10 @@ class Snapshot {
   std::unique_ptr<Fork> take_reader() const;
   void give_back(std::unique_ptr<Fork> reader) const noexcept;
 
+  void note_memory() const noexcept;
+
   std::shared_ptr<Cluster> cluster_;
+  mutable MemoryShare share_{cluster_->engine().memory};
   ClusterFacts facts_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<Fork> base_;  ///< nothing is ever done to it
@@ -79,7 +89,10 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
    public:
     /// @param when_committed  the code of the failure where the what-if was committed
     explicit Use(WhatIf& what_if, berth_status when_committed = BERTH_E_STATE);
-    ~Use() { what_if_.busy_.clear(std::memory_order_release); }
+    ~Use() {
+      what_if_.note_memory();
+      what_if_.busy_.clear(std::memory_order_release);
+    }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
@@ -91,6 +104,7 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   const std::shared_ptr<Cluster>& cluster() const { return snapshot_->cluster(); }
   const ClusterFacts& facts() const { return facts_; }
   State state() { return {*fork_, *cluster(), facts_, is_of_cluster()}; }
+  std::uint64_t bytes() const;
   std::shared_ptr<WhatIf> fork();
   void revert();
   /// Does here what was done to `child`, a what-if on this one, which has not changed since; it is committed then.
@@ -127,14 +141,16 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   }
 
  private:
+  void note_memory() noexcept;
   /// Nothing was done to it, nor to what it was opened on.
   bool is_of_cluster() const { return changes_ == 0 && opened_on_cluster_; }
 
   std::shared_ptr<const Snapshot> snapshot_;  ///< at the root
-  std::shared_ptr<WhatIf> parent_;            ///< null: the snapshot
-  std::uint64_t parent_changes_ = 0;          ///< changes_ of the parent when this was opened
-  bool committable_ = false;                  ///< fork_ is one of the engine; before it, which sets this
-  std::unique_ptr<Fork> fork_;                ///< null: it was committed
+  MemoryShare share_{snapshot_->cluster()->engine().memory};
+  std::shared_ptr<WhatIf> parent_;    ///< null: the snapshot
+  std::uint64_t parent_changes_ = 0;  ///< changes_ of the parent when this was opened
+  bool committable_ = false;          ///< fork_ is one of the engine; before it, which sets this
+  std::unique_ptr<Fork> fork_;        ///< null: it was committed
   ClusterFacts facts_;
   std::shared_ptr<const Roster> roster_at_opening_;
   bool opened_on_cluster_ = true;

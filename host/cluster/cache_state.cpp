@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "host/cluster/tight_list.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 namespace {
@@ -62,7 +63,9 @@ ClusterCache::State::State(const State& other)
   // Oldest first, so that each becomes the newest of those so far.
   const NodeEntry* oldest = other.newest;
   while (oldest != nullptr && oldest->older != nullptr) oldest = oldest->older;
+  const Interruption* const interruption = current_interruption();
   for (const NodeEntry* from = oldest; from != nullptr; from = from->newer) {
+    check_interruption(interruption);
     if (from->is_vacant() && !from->in_order) continue;
     NodeEntry& entry = find_or_create(from->name);
     static_cast<NodeInfo&>(entry) = *from;
@@ -75,8 +78,11 @@ ClusterCache::State::State(const State& other)
   other.tree.for_each(
       [&](const std::string& zone_key, const NodeEntry& from) { tree.put(*find(from.name), zone_key); });
   // Buckets as they are: hashing each pod anew would read all of them.
+  check_interruption(interruption);
   pods = other.pods;
+  check_interruption(interruption);
   for (const CachedPod& state : pods) state.node = copy_of.at(state.node);
+  check_interruption(interruption);
   for (const NodeInfo* info : other.order) order.push_back(find(info->name));
   if (other.undo == nullptr) {
     scalars.copy(other.scalars, [&](const NodeEntry& from) { return find(from.name); });

@@ -43,12 +43,17 @@ class DomainCounts {
     std::int64_t& count = pages_.write(page_of(domain))[place_of(domain)];
     return std::exchange(count, count + amount);
   }
-  /// Takes the place of the zeroes. @param zeroes  with room for more domains
-  void grow(const Pages<std::int64_t>& zeroes) {
+  /// Pages of as many domains are kept. @param before  the zeroes so far
+  /// @param zeroes  with room for more domains
+  void grow(const Pages<std::int64_t>& before, const Pages<std::int64_t>& zeroes) {
     Pages<std::int64_t> grown = zeroes;
-    if (is_paged_)
+    if (is_paged_ && pages_.page_length() == zeroes.page_length()) {
+      for (std::size_t p = 0; p < pages_.page_count(); ++p)
+        if (p >= before.page_count() || !pages_.shares_page(before, p)) grown.share_page(p, pages_);
+    } else if (is_paged_) {
       for_each(
           [&](std::int32_t domain, std::int64_t count) { grown.write(page_of(domain))[place_of(domain)] = count; });
+    }
     pages_ = std::move(grown);
   }
 
@@ -71,6 +76,8 @@ class DomainCounts {
     }
   }
 
+  /// Without what is shared with others.
+  std::uint64_t own_bytes() const { return list_.capacity() * sizeof(std::int32_t) + pages_.own_bytes(); }
   /// Without what is shared with the zeroes.
   std::uint64_t bytes(const Pages<std::int64_t>& zeroes) const {
     std::uint64_t bytes = list_.capacity() * sizeof(std::int32_t);
@@ -143,7 +150,7 @@ class DomainCounts {
     Pages<std::int64_t> paged = pages_;
     for_each([&](std::int32_t domain, std::int64_t count) { paged.write(page_of(domain))[place_of(domain)] = count; });
     pages_ = std::move(paged);
-    list_ = {};
+    std::vector<std::int32_t>().swap(list_);  // with its memory
     size_ = 0;
     is_paged_ = true;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,13 @@ class NodeColumn {
   std::int32_t capacity() const { return static_cast<std::int32_t>(blocks_.size()) << kBlockNodesLog2; }
   /// Of the values, whether they are shared or not.
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(capacity()) * sizeof(T); }
+  /// Of the values that no other column shares, with what holds them.
+  std::uint64_t own_bytes() const {
+    std::uint64_t bytes = blocks_.capacity() * sizeof(BlockRef);
+    for (const BlockRef& block : blocks_)
+      if (block.is_mine_alone()) bytes += block->own_bytes();
+    return bytes;
+  }
   /// Whether both have the value of the node in the same place.
   bool shares(const NodeColumn& other, std::int32_t node) const { return &(*this)[node] == &other[node]; }
 
@@ -95,6 +103,13 @@ class NodeColumn {
     const T* run_of(std::int32_t node) const { return runs_[index_of(node)]; }
     /// null: the run is of the base.
     T* own_run_of(std::int32_t node) const { return owns(index_of(node)) ? runs_[index_of(node)] : nullptr; }
+    /// Those of the base, too, where nobody else has it.
+    std::uint64_t own_bytes() const {
+      constexpr std::uint64_t kHead = 16;  // of an allocation
+      const std::uint64_t of_base = base_ && base_.is_mine_alone() ? base_->own_bytes() : 0;
+      const auto runs = static_cast<std::uint64_t>(std::popcount(owned_));
+      return of_base + sizeof(Block) + kHead + runs * (kRunNodes * sizeof(T) + kHead);
+    }
     T* write_run_of(std::int32_t node) {
       const std::size_t run = index_of(node);
       if (!owns(run)) own(run, copy_of(run));

@@ -47,8 +47,24 @@ class Pages {
   void fill(const T& value) {
     for (std::size_t p = 0; p < pages_.size(); ++p) std::fill_n(write(p), length_, value);
   }
+  /// The page becomes that of `other`, whose pages are as long.
+  void share_page(std::size_t page, const Pages& other) { pages_[page] = other.pages_[page]; }
   bool shares_page(const Pages& other, std::size_t page) const { return pages_[page] == other.pages_[page]; }
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }
+  /// Of what no other Pages shares. @param use  use(entry) of each entry of such a page gives more of its bytes
+  template <class Use>
+  std::uint64_t own_bytes(Use use) const {
+    std::uint64_t bytes = pages_.capacity() * sizeof(Page);
+    for (const Page& page : pages_) {
+      if (!page.is_mine_alone()) continue;
+      bytes += sizeof(Head) + kAlignment + length_ * sizeof(T);
+      for (std::size_t i = 0; i < length_; ++i) bytes += use(page.get()[i]);
+    }
+    return bytes;
+  }
+  std::uint64_t own_bytes() const {
+    return own_bytes([](const T&) { return std::uint64_t{0}; });
+  }
 
  private:
   static constexpr std::size_t kAlignment = 64;  ///< a vector register never straddles two cache lines

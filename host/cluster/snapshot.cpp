@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 
 Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : fixed_(std::make_shared<Fixed>()) {
@@ -237,6 +239,15 @@ void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, std::int32_t
   placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, copies);
   placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, copies);
   pod_count_.write(node) += copies;
+}
+
+std::uint64_t Snapshot::own_bytes() const {
+  std::uint64_t bytes = non_zero_milli_cpu_.own_bytes() + non_zero_memory_bytes_.own_bytes() + pod_count_.own_bytes() +
+                        used_ports_.own_bytes() + topology_.own_bytes() +
+                        heap_bytes(resources_, column_of_resource_, guest_in_order_, guest_rank_);
+  for (const Resource& resource : resources_)
+    bytes += heap_bytes(resource.name) + resource.allocatable.own_bytes() + resource.requested.own_bytes();
+  return bytes;
 }
 
 std::uint64_t Snapshot::column_bytes() const {

@@ -264,6 +264,8 @@ class Snapshot {
   void add_requested(std::int32_t node, const ResourceDelta& delta, std::int32_t copies = 1);
 
   std::uint64_t column_bytes() const;
+  /// Of what no copy shares.
+  std::uint64_t own_bytes() const;
 
  private:
   struct Resource {

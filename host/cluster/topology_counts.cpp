@@ -175,9 +175,11 @@ void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
 void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   std::int32_t& capacity = domain_capacity_[static_cast<std::size_t>(column)];
   if (domain <= capacity) return;
+  const Pages<std::int64_t> before = zeroes(capacity + 1);
+  const Pages<std::int64_t> with_room = zeroes(domain + domain / 4 + kSpareDomains + 1);
   capacity = domain + domain / 4 + kSpareDomains;  // a quarter more, so that counts seldom move
   for (std::int32_t t = 0; t < table_count_; ++t)
-    if (at(t).column == column) write(t).counts.grow(zeroes(capacity + 1));
+    if (at(t).column == column) write(t).counts.grow(before, with_room);
 }
 
 void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
@@ -348,6 +350,18 @@ std::int64_t TopologyCounts::lowest_possible(std::int32_t index) const {
   for (const DomainChange& change : domain_changes_)
     if (change.set == table.domains && change.begins) lowest = std::min(lowest, count(index, change.domain));
   return lowest;
+}
+
+std::uint64_t TopologyCounts::own_bytes() const {
+  std::uint64_t bytes = heap_bytes(guests_, domain_changes_, columns_, domain_capacity_, free_tables_);
+  bytes += tables_.own_bytes([](const SharedRef<Table>& table) {
+    if (!table || !table.is_mine_alone()) return std::uint64_t{0};
+    return heap_block_bytes(sizeof(Table)) + table->counts.own_bytes() + heap_bytes(table->histogram);
+  });
+  for (const SharedRef<DomainColumn>& column : columns_)
+    if (column.is_mine_alone())
+      bytes += heap_bytes(column->domain_of, column->nodes_by_domain, column->first_of_domain);
+  return bytes;
 }
 
 std::uint64_t TopologyCounts::bytes() const {

@@ -163,7 +163,8 @@ class TopologyCounts {
   /// minimum() if the count of one existing domain were `to`. @param from  the count of that domain
   std::int64_t minimum_with(std::int32_t table, std::int64_t from, std::int64_t to) const;
 
-  std::uint64_t bytes() const;  ///< of columns and tables; what a copy shares counts in each
+  std::uint64_t bytes() const;      ///< of columns and tables; what a copy shares counts in each
+  std::uint64_t own_bytes() const;  ///< of what no copy shares
 
  private:
   struct Table {

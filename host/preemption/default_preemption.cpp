@@ -13,6 +13,7 @@
 #include "host/cluster/name_hash.h"
 #include "host/framework/draw_bits.h"
 #include "host/framework/status.h"
+#include "host/objects/interruption.h"
 #include "host/preemption/candidate_cost.h"
 #include "host/preemption/shortlist.h"
 #include "host/preemption/victim_bounds.h"
@@ -56,7 +57,9 @@ class Request {
   void add(std::uint32_t preemptor, const Pod& pod, const PodVerdicts& verdicts) {
     std::vector<std::uint32_t>& list_of = list_of_[pod.priority];
     list_of.resize(victims_.size(), kNoList);
+    const Interruption* const interruption = current_interruption();
     for (std::size_t position = 0; position < victims_.size(); ++position) {
+      check_interruption(interruption);
       const auto slot = static_cast<std::size_t>(victims_.index(position).value);
       if (!verdicts.nodes[slot].eviction_can_help()) continue;
       if (list_of[position] == kNoList) {

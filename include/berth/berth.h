@@ -68,7 +68,7 @@ enum {
   BERTH_E_BUSY = -9,        /**< another thread is in a call on this fork */
   BERTH_E_REENTRY = -10,    /**< called by a callback of the same engine */
   BERTH_E_FORKED = -11,     /**< the process is a child of the one that made the handle */
-  BERTH_E_MEMORY = -12,     /**< memory ran out; handles stay usable */
+  BERTH_E_MEMORY = -12,     /**< memory ran out, or the engine's max_memory_bytes is reached; handles stay usable */
   BERTH_E_DEVICE = -13,     /**< no device can be used, or it failed */
   BERTH_E_INTERNAL = -14    /**< a defect of the library */
 };
@@ -107,7 +107,8 @@ typedef struct berth_plugin berth_plugin; /* plugin.h */
 /** A token by which calls are cancelled. It belongs to no engine, and any number of calls may be given it at once, in
  * their options; it must not be freed before they return. Calls look at it between pieces of their work, and return
  * BERTH_CANCELLED then, with a prefix of the answer, as they return BERTH_DEADLINE. A piece takes a few milliseconds at
- * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled.
+ * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled: for explanations,
+ * preemption and bulk checks there are the calls that end with "_until".
  *
  * @param cancel [out] owned by the caller, not triggered. Any thread. */
 BERTH_API berth_status berth_cancel_create(berth_cancel** cancel, berth_error* error);
@@ -120,6 +121,12 @@ BERTH_API void berth_cancel_trigger(berth_cancel* cancel);
 BERTH_API void berth_cancel_reset(berth_cancel* cancel);
 /** 1: it was triggered; 0: it was not, or is NULL. */
 BERTH_API int32_t berth_cancel_is_triggered(const berth_cancel* cancel);
+
+/** Told how far a call is: `done` of `total` of its elements (pods, shapes or nodes), not falling. Called by the thread
+ * of the call, between pieces of its work, without a lock, at most about once a millisecond, and with `total` when all
+ * are done. Calling back into any handle of the engine returns BERTH_E_REENTRY; berth_cancel_trigger() may be called.
+ */
+typedef void (*berth_progress_fn)(void* user_data, uint64_t done, uint64_t total);
 
 /* Engine ---------------------------------------------------------------------------------------------------------- */
 
@@ -159,6 +166,8 @@ typedef struct berth_engine_options {
   /** Names of plugins of the profiles, in the tree or not, built or not: what BERTH_IGNORE_PLUGINS leaves out. */
   const char* const* ignored_plugins;
   size_t ignored_plugin_count;
+  /** What all handles of the engine may hold together; 0: no cap, and nothing is counted. See berth_engine_memory(). */
+  uint64_t max_memory_bytes;
 } berth_engine_options;
 #define BERTH_ENGINE_OPTIONS_INIT          \
   {(uint32_t)sizeof(berth_engine_options), \
@@ -181,6 +190,7 @@ typedef struct berth_engine_options {
    NULL,                                   \
    0,                                      \
    NULL,                                   \
+   0,                                      \
    0}
 
 /** Reads a configuration, and loads plugins, each of which some profile has to enable by its name. Any thread.
@@ -449,6 +459,31 @@ BERTH_API berth_status berth_snapshot_explain(const berth_snapshot* snapshot, co
  * and VICTIM; berth_result_message() says why there is none Any thread. */
 BERTH_API berth_status berth_snapshot_preempt(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                               berth_result** result, berth_error* error);
+/** Of explanations and preemption. */
+typedef struct berth_ask_options {
+  uint32_t struct_size;
+  uint32_t flags;             /**< as the call without options has them */
+  uint64_t deadline_us;       /**< 0: none; from the start of the call */
+  const berth_cancel* cancel; /**< NULL: none */
+} berth_ask_options;
+#define BERTH_ASK_OPTIONS_INIT {(uint32_t)sizeof(berth_ask_options), 0, 0, NULL}
+/** berth_snapshot_explain() until a deadline passes or a token is triggered.
+ *
+ * @param options [in] NULL: without flags, to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the result has no record
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_explain_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                                    const berth_ask_options* options, berth_result** result,
+                                                    berth_error* error);
+/** berth_snapshot_preempt() until a deadline passes or a token is triggered.
+ *
+ * @param options [in] NULL: without flags, to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the result has no candidate, which says nothing of the cluster; its message
+ * is that of the status
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_preempt_until(const berth_snapshot* snapshot, const berth_pod* pod,
+                                                    const berth_ask_options* options, berth_result** result,
+                                                    berth_error* error);
 
 /* Forks ----------------------------------------------------------------------------------------------------------- */
 
@@ -503,8 +538,11 @@ typedef struct berth_schedule_options {
   size_t order_count;
   uint64_t deadline_us;       /**< 0: none; from the start of the call. At least one pod is tried */
   const berth_cancel* cancel; /**< NULL: none */
+  berth_progress_fn progress; /**< NULL: none */
+  void* progress_user_data;
 } berth_schedule_options;
-#define BERTH_SCHEDULE_OPTIONS_INIT {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0, NULL}
+#define BERTH_SCHEDULE_OPTIONS_INIT \
+  {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL}
 
 /** Places pods in the fork, in order, each as if those before it were bound. A pod that finds no node stays where it
  * was.
@@ -532,6 +570,12 @@ BERTH_API berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod
                                           berth_error* error);
 BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
                                           berth_error* error);
+BERTH_API berth_status berth_fork_explain_until(berth_fork* fork, const berth_pod* pod,
+                                                const berth_ask_options* options, berth_result** result,
+                                                berth_error* error);
+BERTH_API berth_status berth_fork_preempt_until(berth_fork* fork, const berth_pod* pod,
+                                                const berth_ask_options* options, berth_result** result,
+                                                berth_error* error);
 /** As berth_snapshot_nodes(). */
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
@@ -569,8 +613,11 @@ typedef struct berth_max_replicas_options {
   uint32_t reserved;           /**< 0 */
   uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one shape is answered */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_max_replicas_options;
-#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0, NULL}
+#define BERTH_MAX_REPLICAS_OPTIONS_INIT \
+  {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL}
 
 /** How many copies of each shape kube-scheduler would place one after another, by score, before the first that fits
  * nowhere; each shape apart from the others. Nothing is placed.
@@ -640,8 +687,10 @@ typedef struct berth_reserve_options {
   const berth_node_set* nodes; /**< NULL: all nodes. With key and value, those of the set that have the value */
   const char* key;             /**< NULL: any domain; a label key of nodes */
   const char* value;           /**< of the key; NULL with it alone */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_reserve_options;
-#define BERTH_RESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_reserve_options), 0, NULL, NULL, NULL}
+#define BERTH_RESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_reserve_options), 0, NULL, NULL, NULL, 0, NULL}
 
 /** Keeps room for `count` copies of a pod under an owner, where rules let them stand, all of them or none.
  *
@@ -655,7 +704,8 @@ typedef struct berth_reserve_options {
  * @param result [out] columns NODE, FITS, UID and MESSAGE, one entry for each copy that was tried. Where one did not
  * fit, nothing is reserved: FITS is 0 for all of them, and the last message tells why. The result's version is that of
  * the cluster before
- * @return BERTH_E_UNSUPPORTED: Berth cannot judge the pod. BERTH_E_EXISTS: a pod that is no reservation has the uid */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing is reserved; the entries are of the copies that were tried, with
+ * FITS 0. BERTH_E_UNSUPPORTED: Berth cannot judge the pod. BERTH_E_EXISTS: a pod that is no reservation has the uid */
 BERTH_API berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, const berth_pod* pod,
                                              size_t count, const berth_reserve_options* options, berth_result** result,
                                              berth_error* error);
@@ -734,8 +784,10 @@ typedef struct berth_scale_up_options {
   const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_scale_up_options;
-#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL, 0, NULL}
+#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL, 0, NULL, NULL, NULL}
 
 /** Which cap kept a pod of a shape from a new node that takes it. */
 enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
@@ -813,8 +865,10 @@ typedef struct berth_drain_options {
   const berth_node_set* nodes; /**< where pods may go; NULL: all. Drained nodes are left out in any case */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
   const berth_cancel* cancel;  /**< NULL: none */
+  berth_progress_fn progress;  /**< NULL: none */
+  void* progress_user_data;
 } berth_drain_options;
-#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL, 0, NULL}
+#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL}
 
 /** Which nodes can be removed. Each node is drained by itself in a what-if that is dropped, or one after another with
  * BERTH_DRAIN_TOGETHER. The rules are asked first: a pod that blocks keeps the node. Otherwise its pods leave, those of
@@ -896,6 +950,33 @@ enum {
   BERTH_COLUMN_TARGET = 61,       /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
   BERTH_COLUMN_PRICE = 62         /**< I64: of all nodes of a replacement, [replacements] */
 };
+
+/* Memory ---------------------------------------------------------------------------------------------------------- */
+
+/** What all handles of an engine hold: those of clusters, snapshots, forks, pods, node sets and results, as of the
+ * latest call on each. A cluster is counted again when an eighth of its pods came or went.
+ *
+ * With max_memory_bytes, calls that make a handle, put pods or nodes somewhere or make a result return BERTH_E_MEMORY
+ * once so much is held, and those with large results (bulk checks, max_replicas per node, estimates) before they pass
+ * it. Nothing has happened then. Calls that free, delete, remove, commit, revert and ask a result work on. One call may
+ * pass the cap by what it makes; what calls need while they run is not counted.
+ *
+ * @return BERTH_E_STATE: the engine has no cap, and nothing is counted. Any thread. */
+BERTH_API berth_status berth_engine_memory(const berth_engine* engine, uint64_t* bytes, berth_error* error);
+/** What a cluster holds: objects, what the engine makes of them, and what it keeps for pods. An estimate, which looks
+ * at every pod. Any thread; calls that change the cluster wait meanwhile. */
+BERTH_API berth_status berth_cluster_memory(const berth_cluster* cluster, uint64_t* bytes, berth_error* error);
+/** What goes with a snapshot: where it differs from its cluster by now, and a state for each thread that read it at the
+ * same time. Objects are not counted. Any thread. */
+BERTH_API berth_status berth_snapshot_memory(const berth_snapshot* snapshot, uint64_t* bytes, berth_error* error);
+/** What goes with a fork: what was done to it, and where it differs from what it was opened on, but not the objects. */
+BERTH_API berth_status berth_fork_memory(const berth_fork* fork, uint64_t* bytes, berth_error* error);
+/** What goes with a pod: the handle and the object. What pods of one class share is the cluster's. Any thread. */
+BERTH_API berth_status berth_pod_memory(const berth_pod* pod, uint64_t* bytes, berth_error* error);
+/** Any thread. */
+BERTH_API berth_status berth_node_set_memory(const berth_node_set* set, uint64_t* bytes, berth_error* error);
+/** Columns, texts, record. Any thread. */
+BERTH_API berth_status berth_result_memory(const berth_result* result, uint64_t* bytes, berth_error* error);
 
 /* Results --------------------------------------------------------------------------------------------------------- */
 

@@ -288,6 +288,7 @@ class Call {
     options.nodes = set_at(world);
     options.key = is_of_fork_ ? "topology.kubernetes.io/zone" : nullptr;
     options.value = choice_ == 3 ? "z1" : is_of_fork_ ? "z0" : nullptr;
+    options.cancel = token(world);
     berth_result* result = nullptr;
     const berth_status status = berth_cluster_reserve(world.cluster.get(), other_pod_ % 2 == 0 ? "one" : "two",
                                                       pod_at(world), start_ % 4, &options, &result, &error_);
@@ -350,12 +351,19 @@ class Call {
                                                       &result, &error_);
     return answer(status, result);
   }
+  berth_ask_options ask_options(World& world, std::uint32_t more_flags) const {
+    berth_ask_options options = BERTH_ASK_OPTIONS_INIT;
+    options.flags = (flags() & BERTH_AS_MOVED) | more_flags;
+    options.cancel = token(world);
+    return options;
+  }
   std::string explain(World& world) const {
     berth_result* result = nullptr;
-    const std::uint32_t all_flags = (flags() & BERTH_AS_MOVED) | flag_if(start_ % 4 == 0, BERTH_WITH_PREEMPTION);
+    const berth_ask_options options = ask_options(world, flag_if(start_ % 4 == 0, BERTH_WITH_PREEMPTION));
     const berth_status status =
-        is_of_fork_ ? berth_fork_explain(fork_at(world), pod_at(world), all_flags, &result, &error_)
-                    : berth_snapshot_explain(at(world.snapshots, place_), pod_at(world), all_flags, &result, &error_);
+        is_of_fork_
+            ? berth_fork_explain_until(fork_at(world), pod_at(world), &options, &result, &error_)
+            : berth_snapshot_explain_until(at(world.snapshots, place_), pod_at(world), &options, &result, &error_);
     return answer(status, result);
   }
   /// Of the drawn node, or of a copy of one.
@@ -423,10 +431,11 @@ class Call {
   }
   std::string preempt(World& world) const {
     berth_result* result = nullptr;
+    const berth_ask_options options = ask_options(world, 0);
     const berth_status status =
-        is_of_fork_ ? berth_fork_preempt(fork_at(world), pod_at(world), flags() & BERTH_AS_MOVED, &result, &error_)
-                    : berth_snapshot_preempt(at(world.snapshots, place_), pod_at(world), flags() & BERTH_AS_MOVED,
-                                             &result, &error_);
+        is_of_fork_
+            ? berth_fork_preempt_until(fork_at(world), pod_at(world), &options, &result, &error_)
+            : berth_snapshot_preempt_until(at(world.snapshots, place_), pod_at(world), &options, &result, &error_);
     return answer(status, result);
   }
 

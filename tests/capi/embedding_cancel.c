@@ -3,6 +3,12 @@
 
 #include "tests/capi/embedding_world.h"
 
+/* Cancels the call behind its first piece. */
+static void cancel_at_once(void* user_data, uint64_t done, uint64_t total) {
+  EXPECT(done > 0 && done <= total);
+  berth_cancel_trigger((berth_cancel*)user_data);
+}
+
 void calls_are_cancelled(const char* backend) {
   berth_cluster* cluster = cluster_of(backend);
   berth_pod* pod = make_pod(cluster, "late", 1, "");
@@ -11,8 +17,11 @@ void calls_are_cancelled(const char* backend) {
   berth_fork* fork = fork_of(snapshot);
   berth_cancel* cancel = NULL;
   berth_check_options check = BERTH_CHECK_OPTIONS_INIT;
+  berth_ask_options ask = BERTH_ASK_OPTIONS_INIT;
+  berth_reserve_options reserve = BERTH_RESERVE_OPTIONS_INIT;
   berth_schedule_options schedule = BERTH_SCHEDULE_OPTIONS_INIT;
   berth_result* result = NULL;
+  berth_str text = {NULL, 0};
   uint32_t node = 0;
   EXPECT_STATUS(BERTH_E_ARGUMENT, berth_cancel_create(NULL, &error));
   EXPECT_STATUS(BERTH_OK, berth_cancel_create(&cancel, &error));
@@ -32,6 +41,25 @@ void calls_are_cancelled(const char* backend) {
   EXPECT_STATUS(BERTH_OK, berth_fork_node_of_pod(fork, "uid-late", &node, &error));
   EXPECT(node == BERTH_NO_NODE);
 
+  ask.cancel = cancel;
+  reserve.cancel = cancel;
+  EXPECT_STATUS(BERTH_CANCELLED, berth_snapshot_explain_until(snapshot, pod, &ask, &result, &error));
+  EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_result_json(result, &text, &error));
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_CANCELLED, berth_fork_explain_until(fork, pod, &ask, &result, &error));
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_CANCELLED, berth_snapshot_preempt_until(snapshot, pod, &ask, &result, &error));
+  column(result, BERTH_COLUMN_NODE, BERTH_TYPE_U32, 0);
+  column(result, BERTH_COLUMN_VICTIM_BEGIN, BERTH_TYPE_U32, 1);
+  EXPECT_STATUS(BERTH_OK, berth_result_message(result, &text, &error));
+  EXPECT(strcmp(text.data, berth_status_text(BERTH_CANCELLED)) == 0);
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_CANCELLED, berth_cluster_reserve(cluster, "team", pod, 2, &reserve, &result, &error));
+  column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 0);
+  berth_result_free(&result);
+  ask.flags = BERTH_SKIP_CORDONED;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_preempt_until(fork, pod, &ask, &result, &error));
+
   berth_cancel_reset(cancel);
   EXPECT(berth_cancel_is_triggered(cancel) == 0);
   check.flags = BERTH_STOP_AT_FAILURE;
@@ -40,9 +68,29 @@ void calls_are_cancelled(const char* backend) {
   EXPECT_STATUS(BERTH_OK, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
   column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 3);
   berth_result_free(&result);
+  schedule.progress = cancel_at_once;
+  schedule.progress_user_data = cancel;
+  EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error)); /* it was done by then */
+  EXPECT(berth_cancel_is_triggered(cancel) == 1);
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_OK, berth_fork_revert(fork, &error));
+  berth_cancel_reset(cancel);
   schedule.struct_size = (uint32_t)offsetof(berth_schedule_options, cancel); /* of a caller without the token */
   berth_cancel_trigger(cancel);
   EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error));
+  EXPECT(*(const uint8_t*)column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 1) == 1);
+  berth_result_free(&result);
+
+  berth_cancel_reset(cancel);
+  ask.flags = BERTH_AS_MOVED;
+  EXPECT_STATUS(BERTH_OK, berth_fork_preempt_until(fork, pod, &ask, &result, &error));
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_explain_until(snapshot, pod, NULL, &result, &error));
+  EXPECT_STATUS(BERTH_OK, berth_result_json(result, &text, &error));
+  berth_result_free(&result);
+  reserve.struct_size = (uint32_t)offsetof(berth_reserve_options, deadline_us); /* of a caller without the token */
+  berth_cancel_trigger(cancel);
+  EXPECT_STATUS(BERTH_OK, berth_cluster_reserve(cluster, "team", pod, 1, &reserve, &result, &error));
   EXPECT(*(const uint8_t*)column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 1) == 1);
   berth_result_free(&result);
 

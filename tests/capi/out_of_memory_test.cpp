@@ -138,6 +138,28 @@ std::vector<Call<Handles>> calls() {
          berth_result* result = nullptr;
          return free_result(berth_snapshot_preempt(h.snapshot.get(), h.pods[2].get(), 0, &result, nullptr), result);
        }},
+      {"cluster_memory",
+       [](Handles& h) {
+         std::uint64_t bytes = 0;
+         return berth_cluster_memory(h.cluster.get(), &bytes, nullptr);
+       }},
+      {"fork_preempt_until",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_ask_options options = BERTH_ASK_OPTIONS_INIT;
+         options.cancel = h.cancel.get();
+         return free_result(berth_fork_preempt_until(h.fork.get(), h.pods[2].get(), &options, &result, nullptr),
+                            result);
+       }},
+      {"snapshot_explain_until",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_ask_options options = BERTH_ASK_OPTIONS_INIT;
+         options.flags = BERTH_WITH_PREEMPTION;
+         options.cancel = h.cancel.get();
+         return free_result(berth_snapshot_explain_until(h.snapshot.get(), h.pods[2].get(), &options, &result, nullptr),
+                            result);
+       }},
       {"check, and its result as Arrow and DLPack",
        [](Handles& h) {
          berth_result* result = nullptr;

@@ -267,6 +267,31 @@ TEST(DamagedSnapshots, DataThatSayTheyAreWholeDoNoHarm) {
   EXPECT_GT(refused, 200);
 }
 
+TEST(DamagedSnapshots, AFileThatWouldGrowTooMuchIsRefused) {
+  const Lived lived("cpu");
+  const std::string bytes = bytes_of(*snapshot_of(*lived.cluster));
+  berth_error error = BERTH_ERROR_INIT;
+  EXPECT_EQ(status_of(*lived.engine, sealed(bytes, std::string(std::size_t{64} << 20, '\0')), &error), BERTH_E_INPUT);
+  EXPECT_STREQ(error.text, "is damaged: it would grow to more than 40 times its size");
+}
+
+TEST(SavedSnapshots, AClusterThatCompressesBetterThanFilesMayGrowOpensToo) {
+  const OwnedEngine engine = make_engine("cpu", 1);
+  berth_cluster* made = nullptr;
+  ASSERT_EQ(berth_cluster_create(engine.get(), &made, nullptr), BERTH_OK);
+  const OwnedCluster cluster(made);
+  std::string pods = node_json({.name = "n", .cpu = 32000, .pods = 100000});
+  for (int p = 0; p < 40000; ++p)
+    pods += pod_json({.name = "p" + std::to_string(p), .milli_cpu = 1, .node = "n", .memory_mib = 1});
+  upsert(*cluster, pods);
+  const std::string bytes = bytes_of(*snapshot_of(*cluster));
+  std::uint64_t full = 0;
+  std::memcpy(&full, bytes.data() + kHeader - 16, sizeof full);
+  ASSERT_GT(full, 8U << 20);
+  EXPECT_LE(full, 40 * (bytes.size() - kHeader) + (1U << 20));
+  EXPECT_EQ(status_of(*engine, bytes), BERTH_OK);
+}
+
 TEST(DamagedSnapshots, AnotherReleaseIsNamed) {
   const Lived lived("cpu");
   std::string bytes = bytes_of(*snapshot_of(*lived.cluster));

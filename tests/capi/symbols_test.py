@@ -48,6 +48,14 @@ class Symbols(unittest.TestCase):
             self.assertRegex(lines, rf" u {re.escape(name)}\n")
         self.assertEqual(symbols - unique, declared())
 
+    def test_of_cpp_libraries_the_library_takes_what_the_page_names_and_no_more(self):
+        """A program that exports other definitions of these gives them to the library."""
+        undefined = subprocess.run(("nm", "-D", "--undefined-only", LIBRARY), stdout=subprocess.PIPE, text=True, check=True).stdout
+        names = {line.split()[-1].split("@")[0] for line in undefined.splitlines()}
+        self.assertEqual({name for name in names if re.search("simdjson|fmt2v|spdlog", name)},
+                         {"_ZN8simdjson25get_active_implementationEv", "_ZN8simdjson8internal11error_codesE",
+                          "_ZN8simdjson8internal8to_charsEPcPKcd"} & names)
+
     def test_the_c_test_calls_every_function(self):
         parts = glob.glob("tests/capi/embedding_*.c", root_dir=SOURCE)
         called = {name for part in parts for name in re.findall(r"\b(berth_\w+)\(", read(part))}

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -87,6 +88,33 @@ TEST(DomainCounts, ACopyChangesAlone) {
   pair.expect_equal();
   EXPECT_EQ(copy.read(4), 0);
   EXPECT_EQ(copy.read(5), 1);
+}
+
+TEST(DomainCounts, GrowWithTheirPagesAndLeaveThoseOfACopyAlone) {
+  for (const std::int32_t entries : {100, kPageDomains, kDomains}) {
+    const auto zeroes_for = [](std::int32_t count) {
+      return Pages<std::int64_t>(static_cast<std::size_t>((count + kPageDomains - 1) / kPageDomains),
+                                 static_cast<std::size_t>(std::min(count, kPageDomains)), 0);
+    };
+    const Pages<std::int64_t> before = zeroes_for(entries + 1);
+    const Pages<std::int64_t> larger = zeroes_for(entries + 2000);
+    for (const std::int64_t first : {std::int64_t{3}, std::int64_t{1} << 40}) {  // in a list, and in pages
+      DomainCounts counts(before);
+      counts.add(1, first);
+      counts.add(entries, 5);
+      DomainCounts grown = counts;
+      grown.grow(before, larger);
+      EXPECT_EQ(grown.read(1), first);
+      EXPECT_EQ(grown.read(entries), 5);
+      EXPECT_EQ(grown.read(entries + 1999), 0);
+      grown.add(1, 1);
+      grown.add(entries + 1999, 7);
+      EXPECT_EQ(grown.read(1), first + 1);
+      EXPECT_EQ(grown.read(entries + 1999), 7);
+      EXPECT_EQ(counts.read(1), first) << "pages of a copy";
+      EXPECT_EQ(larger.read(0)[1], 0) << "zeroes";
+    }
+  }
 }
 
 TEST(DomainCounts, HaveNoneInDomain0) { EXPECT_EQ(DomainCounts(zeroes()).read(0), 0); }
