@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What Python gives as an argument, kept for as long as a call reads it.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handle.h"
+
+namespace berth_python {
+
+/// Pods of a call. @throws TypeError, ClosedError
+class Pods {
+ public:
+  explicit Pods(nb::handle sequence);
+  const berth_pod* const* data() const { return raw_.data(); }
+  std::size_t size() const { return raw_.size(); }
+
+ private:
+  std::vector<std::shared_ptr<berth_pod>> kept_;
+  std::vector<const berth_pod*> raw_;
+};
+
+/// Texts of a call, as C strings. @throws ValueError: a text with a NUL
+class Texts {
+ public:
+  explicit Texts(nb::handle sequence);
+  const char* const* data() const { return raw_.data(); }
+  std::size_t size() const { return raw_.size(); }
+
+ private:
+  std::vector<std::string> kept_;
+  std::vector<const char*> raw_;
+};
+
+/// Shapes of a call, as berth/verbs.py gives them: tuples (node text or None, copy_of, flags, max_nodes, taints, pods,
+/// caps, price).
+class Shapes {
+ public:
+  explicit Shapes(nb::handle sequence);
+  const berth_shape* const* data() const { return raw_.data(); }
+  std::size_t size() const { return raw_.size(); }
+
+ private:
+  struct Kept;
+  std::vector<std::shared_ptr<Kept>> kept_;
+  std::vector<const berth_shape*> raw_;
+};
+
+/// A node given as a number or by its name. @throws TypeError, NotFoundError
+std::uint32_t node_number(const std::shared_ptr<berth_cluster>& cluster, nb::handle node);
+/// Numbers of nodes, each as node_number() takes it.
+std::vector<std::uint32_t> node_numbers(const std::shared_ptr<berth_cluster>& cluster, nb::handle nodes);
+
+using NodeArray = nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>;
+/// An array of numpy that owns a copy of the numbers, read-only.
+NodeArray array_of(std::vector<std::uint32_t> numbers);
+
+/// A token of a call, or none.
+class Cancel {
+ public:
+  explicit Cancel(const CancelHandle* handle) : kept_(handle == nullptr ? nullptr : handle->use()) {}
+  const berth_cancel* get() const { return kept_.get(); }
+
+ private:
+  std::shared_ptr<berth_cancel> kept_;
+};
+/// The nodes of a call, or all.
+class Nodes {
+ public:
+  explicit Nodes(const NodeSetHandle* handle) : kept_(handle == nullptr ? nullptr : handle->use()) {}
+  const berth_node_set* get() const { return kept_.get(); }
+
+ private:
+  std::shared_ptr<berth_node_set> kept_;
+};
+
+inline const char* c_str(const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; }
+
+}  // namespace berth_python
