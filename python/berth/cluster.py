@@ -48,9 +48,10 @@ class Cluster(_native.ClusterHandle):
     def load(self, *sources: Source) -> Cluster:
         """Adds objects, or replaces those of the same name: all of all sources, or none.
 
-        A source is a path of a file (JSON or YAML, also packed with gzip or, with the package zstandard, zstd), a path of a
-        folder of such files, a dict, a text, or a list of these. A str with a line break, or one that begins with a brace, is
-        a text. Raises InputError naming the first object that is refused, OSError. @return the cluster
+        A source is a path of a file (JSON or YAML, also packed with gzip or, with the package zstandard, zstd), a
+        path of a folder of such files, a dict, a text, or a list of these. A str with a line break, or one that
+        begins with a brace, is a text. Raises InputError naming the first object that is refused, OSError. @return
+        the cluster
         """
         self._upsert(text_of_sources(sources))
         return self
@@ -58,8 +59,8 @@ class Cluster(_native.ClusterHandle):
     def upsert(self, manifest: Manifest) -> None:
         """Adds one object, a List or a stream of both, or replaces those of the same name. All or nothing.
 
-        A pod on a node counts there, and one that has finished does not any more. One without a node is not kept: pod() makes
-        it placeable.
+        A pod on a node counts there, and one that has finished does not any more. One without a node is not kept:
+        pod() makes it placeable.
         """
         self._upsert(text_of_manifest(manifest))
 
@@ -69,15 +70,19 @@ class Cluster(_native.ClusterHandle):
 
     def upsert_each(self, manifests: Iterable[Manifest]) -> UpsertReport:
         """The same, but a bad object refuses itself alone."""
-        statuses, code, object_, text = self._upsert_bulk(*bulk_of(manifests), True)
-        error = error_of(code, object_, text) if code < 0 else None
+        statuses, object_, text = self._upsert_bulk(*bulk_of(manifests), True)
+        refused = [each for each in statuses if each < 0]
+        error = error_of(refused[0], object_, text) if refused else None
         return UpsertReport([Status(each) if each >= 0 else each for each in statuses], error)
 
     def replace(self, kind: str, *sources: Source) -> None:
-        """The cluster becomes what the sources say of one kind: objects of that kind that they do not name are deleted."""
+        """The cluster becomes what the sources say of one kind: objects of that kind that they do not name are
+        deleted."""
         self._replace(kind, text_of_sources(sources))
 
-    def delete(self, kind: str, name: str | None = None, namespace: str | None = None, *, uid: str | None = None) -> None:
+    def delete(
+        self, kind: str, name: str | None = None, namespace: str | None = None, *, uid: str | None = None
+    ) -> None:
         """Deletes an object: by its name, or a pod by its uid. Raises NotFoundError."""
         self._delete(kind, namespace, name, uid)
 
@@ -96,8 +101,17 @@ class Cluster(_native.ClusterHandle):
         """The cluster as it is now. Costs the same whatever its size."""
         return Snapshot(self)
 
-    def reserve(self, owner: str, pod: Pod, count: int, nodes: Nodes | None = None, *, key: str | None = None,
-                value: str | None = None, skip_cordoned: bool = False) -> ReserveResult:
+    def reserve(
+        self,
+        owner: str,
+        pod: Pod,
+        count: int,
+        nodes: Nodes | None = None,
+        *,
+        key: str | None = None,
+        value: str | None = None,
+        skip_cordoned: bool = False,
+    ) -> ReserveResult:
         """Keeps room for `count` copies of a pod under an owner, all of them or none.
 
         Args:
@@ -107,8 +121,16 @@ class Cluster(_native.ClusterHandle):
         flags = flags_of(skip_cordoned=skip_cordoned)
         return ReserveResult(self._reserve(owner, pod, count, among, key, value, flags))
 
-    def unreserve(self, owner: str, count: int = 0, nodes: Nodes | None = None, *, key: str | None = None,
-                  value: str | None = None, pod: Pod | None = None) -> int:
+    def unreserve(
+        self,
+        owner: str,
+        count: int = 0,
+        nodes: Nodes | None = None,
+        *,
+        key: str | None = None,
+        value: str | None = None,
+        pod: Pod | None = None,
+    ) -> int:
         """Gives back what an owner has reserved: the latest `count`, 0: all. Returns how many pods are gone. Raises
         NotFoundError: the owner has no reservation."""
         among = nodes if nodes is None or isinstance(nodes, _native.NodeSet) else self.node_set(nodes)
@@ -134,8 +156,8 @@ class Cluster(_native.ClusterHandle):
 class Snapshot(Questions, _native.SnapshotHandle):
     """A cluster at one version. Immutable; any thread.
 
-    A pickle has the objects of the snapshot (to_bytes()) and the configuration of its engine: unpickling makes an engine, a
-    cluster and this snapshot of it.
+    A pickle has the objects of the snapshot (to_bytes()) and the configuration of its engine: unpickling makes an
+    engine, a cluster and this snapshot of it.
     """
 
     def __init__(self, cluster: Cluster, opened: Any = None) -> None:
@@ -147,7 +169,8 @@ class Snapshot(Questions, _native.SnapshotHandle):
         return Fork(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the snapshot to a file, which has its old content until the new one is complete: Engine.open() reads it.
+        """Writes the snapshot to a file, which has its old content until the new one is complete: Engine.open() reads
+        it.
 
         Raises UnsupportedError naming what files do not hold, InputError naming a file that cannot be written.
         """
@@ -171,7 +194,11 @@ class Snapshot(Questions, _native.SnapshotHandle):
         return self
 
     def __repr__(self) -> str:
-        return "<berth.Snapshot closed>" if self.closed else f"<berth.Snapshot version {self.version} nodes {len(self.nodes())}>"
+        return (
+            "<berth.Snapshot closed>"
+            if self.closed
+            else f"<berth.Snapshot version {self.version} nodes {len(self.nodes())}>"
+        )
 
 
 def _snapshot_of(engine: Engine, data: bytes) -> Snapshot:
@@ -182,11 +209,12 @@ def _snapshot_of(engine: Engine, data: bytes) -> Snapshot:
 class Fork(Questions, _native.ForkHandle):
     """A what-if on a snapshot, or on a fork as it is now.
 
-    One thread at a time: a second one gets BusyError. At the end of a with statement it is dropped, unless commit() was called.
+    One thread at a time: a second one gets BusyError. At the end of a with statement it is dropped, unless commit()
+    was called.
     """
 
     def __init__(self, parent: Snapshot | Fork) -> None:
-        self.cluster = parent.cluster
+        self.cluster: Cluster = parent.cluster
         self._is_of_fork = isinstance(parent, Fork)
         super().__init__(parent)
 
@@ -197,8 +225,8 @@ class Fork(Questions, _native.ForkHandle):
     def commit(self) -> int | None:
         """Does to the parent what was done to the fork, which takes no call but close() afterwards.
 
-        Returns the cluster's version afterwards, or None where the parent is a fork. Raises StaleError: the cluster's version
-        is not the snapshot's any more, or the parent has changed; the fork stays usable.
+        Returns the cluster's version afterwards, or None where the parent is a fork. Raises StaleError: the cluster's
+        version is not the snapshot's any more, or the parent has changed; the fork stays usable.
         """
         version = self._commit()
         return None if self._is_of_fork else version
@@ -211,10 +239,20 @@ class Fork(Questions, _native.ForkHandle):
         """Replaces a node's object. Raises NotFoundError, InputError."""
         self._update_node(text_of_manifest(manifest))
 
-    def schedule(self, pods: Pods, *, choice: Choice | str | None = None, start: int = 0, nodes: Nodes | None = None,
-                 order: Iterable[Node] | None = None, skip_cordoned: bool = False, as_moved: bool = False,
-                 stop_at_failure: bool = False, deadline: Deadline = None,
-                 cancel: CancelToken | None = None) -> ScheduleResult:
+    def schedule(
+        self,
+        pods: Pods,
+        *,
+        choice: Choice | str | None = None,
+        start: int = 0,
+        nodes: Nodes | None = None,
+        order: Iterable[Node] | None = None,
+        skip_cordoned: bool = False,
+        as_moved: bool = False,
+        stop_at_failure: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> ScheduleResult:
         """Places pods in order, each as if those before it were bound. A pod that finds no node stays where it was.
 
         Args:
@@ -231,12 +269,25 @@ class Fork(Questions, _native.ForkHandle):
         asked = pods_of(pods)
         chosen = (Choice.SCORE if order is None else Choice.ORDER) if choice is None else member_of(Choice, choice)
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved, stop_at_failure=stop_at_failure)
-        return ScheduleResult(self._schedule(asked, flags, chosen, start, self._node_set(nodes), order,
-                                             microseconds_of(deadline), cancel), asked)
+        return ScheduleResult(
+            self._schedule(
+                asked, flags, chosen, start, self._node_set(nodes), order, microseconds_of(deadline), cancel
+            ),
+            asked,
+        )
 
-    def schedule_group(self, pods: Pods, *, keys: Sequence[str] = (), domain: Domain | str | None = None, minimum: int = 0,
-                       nodes: Nodes | None = None, skip_cordoned: bool = False, deadline: Deadline = None,
-                       cancel: CancelToken | None = None) -> GroupResult:
+    def schedule_group(
+        self,
+        pods: Pods,
+        *,
+        keys: Sequence[str] = (),
+        domain: Domain | str | None = None,
+        minimum: int = 0,
+        nodes: Nodes | None = None,
+        skip_cordoned: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> GroupResult:
         """Places a group of pods by score, all of them or at least the minimum, or none.
 
         Args:
@@ -246,8 +297,19 @@ class Fork(Questions, _native.ForkHandle):
         """
         asked = pods_of(pods)
         chosen = (Domain.REQUIRED if keys else Domain.NONE) if domain is None else member_of(Domain, domain)
-        return GroupResult(self._schedule_group(asked, tuple(keys), chosen, minimum, self._node_set(nodes),
-                                                flags_of(skip_cordoned=skip_cordoned), microseconds_of(deadline), cancel), asked)
+        return GroupResult(
+            self._schedule_group(
+                asked,
+                tuple(keys),
+                chosen,
+                minimum,
+                self._node_set(nodes),
+                flags_of(skip_cordoned=skip_cordoned),
+                microseconds_of(deadline),
+                cancel,
+            ),
+            asked,
+        )
 
     def __reduce__(self) -> Any:
         raise TypeError("a Fork cannot be pickled: pickle the snapshot, and what is to be done to it")

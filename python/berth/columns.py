@@ -17,14 +17,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Table"]
 
-_TEXTS = frozenset({
-    Col.PLUGIN, Col.REASONS, Col.MESSAGE, Col.VICTIM, Col.VALUE, Col.TRY_KEY, Col.TRY_VALUE, Col.TRY_REASONS, Col.OWNER, Col.UID,
-    Col.CAP_RESOURCE, Col.RESOURCE, Col.BLOCKING_POD, Col.POD,
-})
+_TEXTS = frozenset(
+    {
+        Col.PLUGIN,
+        Col.REASONS,
+        Col.MESSAGE,
+        Col.VICTIM,
+        Col.VALUE,
+        Col.TRY_KEY,
+        Col.TRY_VALUE,
+        Col.TRY_REASONS,
+        Col.OWNER,
+        Col.UID,
+        Col.CAP_RESOURCE,
+        Col.RESOURCE,
+        Col.BLOCKING_POD,
+        Col.POD,
+    }
+)
 _NODES = frozenset({Col.NODE, Col.TARGET})
 _BOOLS = frozenset({Col.FITS, Col.BEST, Col.REMOVABLE, Col.TRY_TAKEN})
 _ENUMS: dict[Col, type[enum.IntEnum]] = {
-    Col.JUDGED: Judged, Col.CODE: Code, Col.PHASE: Phase, Col.CAP: Cap, Col.RULE: Rule, Col.POD_RULE: Rule,
+    Col.JUDGED: Judged,
+    Col.CODE: Code,
+    Col.PHASE: Phase,
+    Col.CAP: Cap,
+    Col.RULE: Rule,
+    Col.POD_RULE: Rule,
     Col.OUTCOME: Outcome,
 }
 _CPU = (1, 0)  # kDLCPU of dlpack.h
@@ -33,9 +52,9 @@ _CPU = (1, 0)  # kDLCPU of dlpack.h
 class Column:
     """A column of a result. Immutable; any thread.
 
-    `numpy()`, `numpy.asarray()`, `numpy.from_dlpack()` and `torch.from_dlpack()` give a view without a copy, which stays
-    valid when the result is closed. A column of texts is one of numbers there; `texts()` has the texts. pyarrow takes a
-    column by `pyarrow.array(column)`, texts as a dictionary.
+    `numpy()`, `numpy.asarray()`, `numpy.from_dlpack()` and `torch.from_dlpack()` give a view without a copy, which
+    stays valid when the result is closed. A column of texts is one of numbers there; `texts()` has the texts. pyarrow
+    takes a column by `pyarrow.array(column)`, texts as a dictionary.
     """
 
     __slots__ = ("_handle", "_id", "_array", "shape")
@@ -43,7 +62,7 @@ class Column:
     def __init__(self, handle: _native.ResultHandle, column: Col, shape: tuple[int, ...] = ()) -> None:
         self._handle = handle
         self._id = column
-        self._array = handle.column(column, list(shape))
+        self._array: np.ndarray[Any, Any] = handle.column(column, list(shape))
         self.shape: tuple[int, ...] = self._array.shape
 
     @property
@@ -54,7 +73,8 @@ class Column:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the elements."""
-        return self._array.dtype
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
 
     @property
     def is_text(self) -> bool:
@@ -76,8 +96,11 @@ class Column:
         if self.is_text:
             flat = np.empty(self._array.size, dtype=object)
             flat[:] = self.texts()
-            return flat.reshape(self.shape).tolist()
-        return (self._array.astype(bool) if self._id in _BOOLS else self._array).tolist()
+            array: np.ndarray[Any, Any] = flat.reshape(self.shape)
+        else:
+            array = self._array.astype(bool) if self._id in _BOOLS else self._array
+        values: list[Any] = array.tolist()
+        return values
 
     def __len__(self) -> int:
         return len(self._array)
@@ -107,8 +130,14 @@ class Column:
             return self._array.astype(dtype)
         return self._array.copy() if copy else self._array
 
-    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
-                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         if stream is not None:
             raise BufferError("results are in host memory, where there are no streams")
         if dl_device is not None and tuple(dl_device) != _CPU:
@@ -116,7 +145,9 @@ class Column:
         if copy:
             return self._array.copy().__dlpack__(max_version=max_version)
         if max_version is None or max_version[0] < 1:
-            raise BufferError("the column is read-only, which DLPack says from version 1.0 on: copy it, or take numpy()")
+            raise BufferError(
+                "the column is read-only, which DLPack can say from version 1.0 on: copy it, or take numpy()"
+            )
         return self._handle.dlpack(self._id, list(self.shape))
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -152,19 +183,25 @@ class Column:
             # The greatest code is below 256: a table of positions by code.
             positions = np.full(256, -1)
             positions[[int(member) for member in kind]] = np.arange(len(kind))
-            return pandas.Categorical.from_codes(positions[flat],
-                                                 categories=pandas.Index([m.name.lower() for m in kind], dtype=str))
+            return pandas.Categorical.from_codes(
+                positions[flat], categories=pandas.Index([m.name.lower() for m in kind], dtype=str)
+            )
         return flat
 
 
 class Table(Mapping[str, Column]):
-    """Columns of one length, by name. Also a record batch of the Arrow C data interface, and a stream of that one batch:
-    `pyarrow.table(table)`, `polars.DataFrame(table)` and DuckDB take it without a copy. Node numbers are numbers there."""
+    """Columns of one length, by name. Also a record batch of the Arrow C data interface, and a stream of that one
+    batch: `pyarrow.table(table)`, `polars.DataFrame(table)` and DuckDB take it without a copy. Node numbers are
+    numbers there."""
 
     __slots__ = ("_handle", "_columns", "_extra")
 
-    def __init__(self, handle: _native.ResultHandle, columns: Mapping[Col, tuple[int, ...]],
-                 extra: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        handle: _native.ResultHandle,
+        columns: Mapping[Col, tuple[int, ...]],
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
         self._handle = handle
         self._columns = {_native.column_name(each): Column(handle, each, shape) for each, shape in columns.items()}
         self._extra = dict(extra or {})
@@ -194,8 +231,8 @@ class Table(Mapping[str, Column]):
         return self._handle.arrow_stream(self._ids())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame of its own memory: a row for each element, the pods' uids first, nodes by name, texts and enumerations
-        as categories. Needs pandas."""
+        """A DataFrame of its own memory: a row for each element, the pods' uids first, nodes by name, texts and
+        enumerations as categories. Needs pandas."""
         import pandas
 
         data: dict[str, Any] = {name: make() for name, make in self._extra.items()}

@@ -37,8 +37,8 @@ def _callable_of(log: Log | None) -> Callable[[int, str], Any] | None:
 class Engine(_native.EngineHandle):
     """Configuration and limits; nothing of a cluster. Any thread.
 
-    Without arguments: the configuration of a kube-scheduler v1.35 without --config. Nothing of a device is touched before a
-    cluster is made.
+    Without arguments: the configuration of a kube-scheduler v1.35 without --config. Nothing of a device is touched
+    before a cluster is made.
 
     Args:
         scheduler_config: text of a KubeSchedulerConfiguration, YAML or JSON.
@@ -48,10 +48,12 @@ class Engine(_native.EngineHandle):
         backend: "auto", "cpu", "reference" or "cuda".
         seed: of draws among equal nodes; 0: what engine_config says.
         threads: of each cluster, at most; 0: what engine_config says, else one per core.
-        log: a function of a LogLevel and a text, or a logging.Logger. Called by the thread that is in a call, behind its work,
-            with the GIL. When it raises, what the call did stands, its answer is dropped, and the exception comes out of it.
-            Calls back into the same engine raise ReentryError. An exception in a thread that is in no call is given to
-            sys.unraisablehook. Whatever it refers to lives as long as the engine: one that refers to the engine keeps it.
+        log: a function of a LogLevel and a text, or a logging.Logger. Called by the thread that is in a call, behind
+        its work,
+            with the GIL. When it raises, what the call did stands, its answer is dropped, and the exception comes out
+            of it. Calls back into the same engine raise ReentryError. An exception in a thread that is in no call is
+            given to sys.unraisablehook. Whatever it refers to lives as long as the engine: one that refers to the
+            engine keeps it.
         log_level: the most talkative level that is logged.
         plugin_files: paths of shared objects with a plugin each (include/berth/plugin.h).
         ignored_plugins: what Ignore.PLUGINS of a pod leaves out.
@@ -62,24 +64,61 @@ class Engine(_native.EngineHandle):
         UnsupportedError: for what is not built, such as extenders.
     """
 
-    def __init__(self, *, scheduler_config: str | None = None, engine_config: str | None = None, release: str | None = None,
-                 feature_gates: str | None = None, backend: str | None = None, seed: int = 0, threads: int = 0,
-                 log: Log | None = None, log_level: LogLevel = LogLevel.WARNING,
-                 plugin_files: Sequence[str | os.PathLike[str]] = (), ignored_plugins: Sequence[str] = (),
-                 allow_unsupported: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        scheduler_config: str | None = None,
+        engine_config: str | None = None,
+        release: str | None = None,
+        feature_gates: str | None = None,
+        backend: str | None = None,
+        seed: int = 0,
+        threads: int = 0,
+        log: Log | None = None,
+        log_level: LogLevel = LogLevel.WARNING,
+        plugin_files: Sequence[str | os.PathLike[str]] = (),
+        ignored_plugins: Sequence[str] = (),
+        allow_unsupported: bool = False,
+    ) -> None:
         self._arguments: dict[str, Any] = {
-            "scheduler_config": scheduler_config, "engine_config": engine_config, "release": release,
-            "feature_gates": feature_gates, "backend": backend, "seed": seed, "threads": threads, "log": log,
-            "log_level": log_level, "plugin_files": [os.fspath(each) for each in plugin_files],
-            "ignored_plugins": list(ignored_plugins), "allow_unsupported": allow_unsupported,
+            "scheduler_config": scheduler_config,
+            "engine_config": engine_config,
+            "release": release,
+            "feature_gates": feature_gates,
+            "backend": backend,
+            "seed": seed,
+            "threads": threads,
+            "log": log,
+            "log_level": log_level,
+            "plugin_files": [os.fspath(each) for each in plugin_files],
+            "ignored_plugins": list(ignored_plugins),
+            "allow_unsupported": allow_unsupported,
         }
-        super().__init__(scheduler_config, None, engine_config, None, release, feature_gates, backend, seed, threads,
-                         int(log_level), _callable_of(log), self._arguments["plugin_files"],
-                         self._arguments["ignored_plugins"], 1 if allow_unsupported else 0)
+        super().__init__(
+            scheduler_config,
+            None,
+            engine_config,
+            None,
+            release,
+            feature_gates,
+            backend,
+            seed,
+            threads,
+            int(log_level),
+            _callable_of(log),
+            self._arguments["plugin_files"],
+            self._arguments["ignored_plugins"],
+            1 if allow_unsupported else 0,
+        )
 
     @classmethod
-    def from_config(cls, path: str | os.PathLike[str] | None = None, *,
-                    engine_config_path: str | os.PathLike[str] | None = None, **options: Any) -> Engine:
+    def from_config(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        engine_config_path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Engine:
         """An engine of files: a KubeSchedulerConfiguration, and a BerthEngineConfiguration beside it.
 
         `options` are those of Engine, but for the texts of these files. Raises OSError where a file cannot be read.
@@ -94,7 +133,8 @@ class Engine(_native.EngineHandle):
         return cls(**options)
 
     def cluster(self) -> Cluster:
-        """An empty cluster. Raises UnsupportedError (the backend is not in this build), DeviceError ("cuda" without one)."""
+        """An empty cluster. Raises UnsupportedError (the backend is not in this build), DeviceError ("cuda" without
+        one)."""
         from .cluster import Cluster
 
         return Cluster(self)
@@ -110,8 +150,8 @@ class Engine(_native.EngineHandle):
         return cluster
 
     def open(self, snapshot: str | os.PathLike[str] | bytes) -> Snapshot:
-        """The snapshot of a file that Snapshot.write() wrote, or of the bytes of Snapshot.to_bytes(). Its `cluster` is a new
-        cluster as it was then.
+        """The snapshot of a file that Snapshot.write() wrote, or of the bytes of Snapshot.to_bytes(). Its `cluster`
+        is a new cluster as it was then.
 
         Given the same configuration and seed it answers as before. Raises InputError (no such file, or a damaged one),
         UnsupportedError (written by another release).

@@ -6,8 +6,22 @@ from __future__ import annotations
 import enum
 
 __all__ = [
-    "Status", "LogLevel", "Judged", "Phase", "Code", "Choice", "Domain", "Cap", "Preset", "Rule", "Outcome", "Ignore",
-    "Flag", "Col", "NO_NODE", "NO_POD",
+    "Status",
+    "LogLevel",
+    "Judged",
+    "Phase",
+    "Code",
+    "Choice",
+    "Domain",
+    "Cap",
+    "Preset",
+    "Rule",
+    "Outcome",
+    "Ignore",
+    "Flag",
+    "Col",
+    "NO_NODE",
+    "NO_POD",
 ]
 
 NO_NODE = 0xFFFFFFFF

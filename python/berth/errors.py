@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of berth: one class for each negative status of berth.h, below `Error`.
 
-Where Python has a class of its own for a failure (ValueError, LookupError, MemoryError), the exception is one of these too.
+Where Python has a class of its own for a failure (ValueError, LookupError, MemoryError), the exception is one of
+these too.
 """
 
 from __future__ import annotations
@@ -11,9 +12,24 @@ from typing import Any
 from . import _native
 
 __all__ = [
-    "Error", "ArgumentError", "StructSizeError", "InputError", "UnsupportedError", "NotFoundError", "ExistsError",
-    "StaleError", "StateError", "BusyError", "ReentryError", "ForkedError", "OutOfMemoryError", "DeviceError",
-    "InternalError", "ClosedError", "error_of", "closed_error",
+    "Error",
+    "ArgumentError",
+    "StructSizeError",
+    "InputError",
+    "UnsupportedError",
+    "NotFoundError",
+    "ExistsError",
+    "StaleError",
+    "StateError",
+    "BusyError",
+    "ReentryError",
+    "ForkedError",
+    "OutOfMemoryError",
+    "DeviceError",
+    "InternalError",
+    "ClosedError",
+    "error_of",
+    "closed_error",
 ]
 
 
@@ -130,15 +146,30 @@ class InternalError(Error):
 
 
 class ClosedError(Error, ValueError):
-    """The object was closed. Raised by the package; berth.h has no such status, so that `status` is that of an argument."""
+    """The object was closed. Raised by the package; berth.h has no such status, so that `status` is that of an
+    argument."""
 
     status = -1
 
 
 _CLASSES: dict[int, type[Error]] = {
     each.status: each
-    for each in (ArgumentError, StructSizeError, InputError, UnsupportedError, NotFoundError, ExistsError, StaleError,
-                 StateError, BusyError, ReentryError, ForkedError, OutOfMemoryError, DeviceError, InternalError)
+    for each in (
+        ArgumentError,
+        StructSizeError,
+        InputError,
+        UnsupportedError,
+        NotFoundError,
+        ExistsError,
+        StaleError,
+        StateError,
+        BusyError,
+        ReentryError,
+        ForkedError,
+        OutOfMemoryError,
+        DeviceError,
+        InternalError,
+    )
 }
 
 

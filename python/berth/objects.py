@@ -81,7 +81,9 @@ def _texts_of_source(source: Source) -> list[bytes]:
         return _texts_of_path(pathlib.Path(source))
     if isinstance(source, str) and not _is_text(source):
         return _texts_of_path(pathlib.Path(source))
-    if isinstance(source, (Mapping, str, bytes, bytearray, memoryview)):
+    if isinstance(source, (bytearray, memoryview)):
+        return [bytes(source)]
+    if isinstance(source, (Mapping, str, bytes)):
         return [text_of_manifest(source)]
     if isinstance(source, Iterable):
         return [text for each in source for text in _texts_of_source(each)]
@@ -99,8 +101,8 @@ def text_of_sources(sources: Iterable[Source]) -> bytes:
         return texts[0]
     if all(_is_json(text) for text in texts):
         return b"\n".join(texts)
-    # JSON is YAML as well: documents of both make one stream.
-    return b"\n---\n".join(texts)
+    # JSON is YAML as well: documents of both make one stream, which does not begin as JSON does.
+    return b"---\n" + b"\n---\n".join(texts)
 
 
 def bulk_of(manifests: Iterable[Manifest]) -> tuple[bytes, Any]:

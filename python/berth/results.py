@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,8 +19,20 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Origin", "Verdict", "Result", "CheckResult", "ScheduleResult", "GroupResult", "PreemptResult", "MaxReplicasResult",
-    "EstimateResult", "DrainResult", "ReplaceResult", "ReserveResult", "ReservationsResult", "Explanation",
+    "Origin",
+    "Verdict",
+    "Result",
+    "CheckResult",
+    "ScheduleResult",
+    "GroupResult",
+    "PreemptResult",
+    "MaxReplicasResult",
+    "EstimateResult",
+    "DrainResult",
+    "ReplaceResult",
+    "ReserveResult",
+    "ReservationsResult",
+    "Explanation",
 ]
 
 _Given = tuple[_native.ResultHandle, int]
@@ -68,8 +80,9 @@ def _categories(values: Sequence[str], codes: np.ndarray[Any, Any]) -> Any:
 
     position: dict[str, int] = {}
     unique = np.array([position.setdefault(value, len(position)) for value in values], dtype=np.int64)
-    return pandas.Categorical.from_codes(unique[codes] if len(values) else codes,
-                                         categories=pandas.Index(list(position), dtype=str))
+    return pandas.Categorical.from_codes(
+        unique[codes] if len(values) else codes, categories=pandas.Index(list(position), dtype=str)
+    )
 
 
 class Result:
@@ -107,11 +120,12 @@ class Result:
         self._handle.close()
         self._cache.clear()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
-                 traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def __copy__(self) -> Any:
@@ -141,8 +155,10 @@ class Result:
     @property
     def tables(self) -> dict[str, Table]:
         """The columns by their lengths. A fresh dict of tables; the first one is the answer's own."""
-        return {name: Table(self._handle, {each: self._shape(each) for each in columns}, extra)
-                for name, (columns, extra) in self._tables().items()}
+        return {
+            name: Table(self._handle, {each: self._shape(each) for each in columns}, extra)
+            for name, (columns, extra) in self._tables().items()
+        }
 
     def to_pandas(self) -> pandas.DataFrame:
         """The first table as a DataFrame. Needs pandas."""
@@ -186,8 +202,14 @@ class CheckResult(Result):
 
     def verdict(self, pod: int, node: int) -> Verdict:
         """One verdict, by the positions of pod and node."""
-        return Verdict(self.fits[pod, node], self.judged[pod], self.code[pod, node], self.phase[pod, node],
-                       self.plugin[pod, node], self.reasons[pod, node])
+        return Verdict(
+            self.fits[pod, node],
+            self.judged[pod],
+            self.code[pod, node],
+            self.phase[pod, node],
+            self.plugin[pod, node],
+            self.reasons[pod, node],
+        )
 
     def feasible(self, pod: int = 0) -> list[str]:
         """The names of the nodes on which the pod at this position fits."""
@@ -254,7 +276,8 @@ class GroupResult(ScheduleResult):
 
     @property
     def domain(self) -> tuple[str, str] | None:
-        """Label key and value of the domain that was taken, empty texts where it was all nodes; None: nothing was placed."""
+        """Label key and value of the domain that was taken, empty texts where it was all nodes; None: nothing was
+        placed."""
         taken = np.flatnonzero(self.try_taken.numpy())
         return (self.try_key[taken[0]], self.try_value[taken[0]]) if len(taken) else None
 
@@ -284,7 +307,7 @@ class PreemptResult(Result):
         begin = self.victim_begin.numpy()
         if not 0 <= candidate < len(self.node):
             raise IndexError(f"there are {len(self.node)} candidates")
-        return self.victim.texts()[begin[candidate]:begin[candidate + 1]]
+        return self.victim.texts()[begin[candidate] : begin[candidate + 1]]
 
     def _tables(self) -> Any:
         begin = self.victim_begin.numpy()
@@ -323,7 +346,7 @@ class MaxReplicasResult(Result):
 
     def by_value(self, key: int = 0, shape: int = 0) -> dict[str, int]:
         """Copies of a shape by the value of a label key, both given by their positions."""
-        begin, end = (int(each) for each in self.value_begin.numpy()[key:key + 2])
+        begin, end = (int(each) for each in self.value_begin.numpy()[key : key + 2])
         return dict(zip(self.value.texts()[begin:end], self.count_of_value.numpy()[shape, begin:end].tolist()))
 
     def _tables(self) -> Any:
@@ -411,7 +434,9 @@ class ReplaceResult(DrainResult):
 
     __slots__ = ()
 
-    shape = _ColumnOf(Col.SHAPE, "Position of the shape, or NO_NODE: none is needed or none holds the rest, [replacements].")
+    shape = _ColumnOf(
+        Col.SHAPE, "Position of the shape, or NO_NODE: none is needed or none holds the rest, [replacements]."
+    )
     node_count = _ColumnOf(Col.NODE_COUNT, "New nodes, [replacements].")
     price = _ColumnOf(Col.PRICE, "Of all nodes of the replacement, [replacements].")
     new_node = _ColumnOf(Col.NEW_NODE, "Which of the new nodes, from 0, or NO_NODE, [pods].")
@@ -469,7 +494,8 @@ class Explanation(Result):
     @property
     def record(self) -> dict[str, Any]:
         """The record, a fresh dict."""
-        return json.loads(self.json)
+        record: dict[str, Any] = json.loads(self.json)
+        return record
 
     def __getitem__(self, key: str) -> Any:
         return self.record[key]

@@ -14,8 +14,16 @@ import numpy as np
 from ._native import CancelToken, NodeSet, Pod
 from .enums import Flag, Preset, Rule
 from .objects import Manifest, text_of_manifest
-from .results import (CheckResult, DrainResult, EstimateResult, Explanation, MaxReplicasResult, PreemptResult,
-                      ReplaceResult, Verdict)
+from .results import (
+    CheckResult,
+    DrainResult,
+    EstimateResult,
+    Explanation,
+    MaxReplicasResult,
+    PreemptResult,
+    ReplaceResult,
+    Verdict,
+)
 
 __all__ = ["Deadline", "Node", "Nodes", "Pods", "Shape"]
 
@@ -123,9 +131,18 @@ class Questions:
             if not isinstance(each, Shape):
                 raise TypeError(f"shapes are Shape objects, not {type(each).__name__}")
             copied = 0 if each.copy_of is None else self._number(each.copy_of)
-            given.append((None if each.node is None else text_of_manifest(each.node), copied,
-                          1 if each.with_pods_of_node else 0, each.max_nodes, tuple(each.startup_taints), tuple(each.pods),
-                          tuple(each.caps.items()), each.price))
+            given.append(
+                (
+                    None if each.node is None else text_of_manifest(each.node),
+                    copied,
+                    1 if each.with_pods_of_node else 0,
+                    each.max_nodes,
+                    tuple(each.startup_taints),
+                    tuple(each.pods),
+                    tuple(each.caps.items()),
+                    each.price,
+                )
+            )
         return given
 
     def _number(self, node: Node) -> int:
@@ -134,19 +151,33 @@ class Questions:
     def verdict(self, pod: Pod, node: Node, *, skip_cordoned: bool = False, as_moved: bool = False) -> Verdict:
         """What one node says of one pod, with upstream's reasons. check() answers yes or no, and costs less."""
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved)
-        with CheckResult(self._check_details(pod, node, flags), (pod,)) as result:
+        result = CheckResult(self._check_details(pod, node, flags), (pod,))
+        try:
             return result.verdict(0, 0)
+        finally:
+            result.close()
 
-    def check_bulk(self, pods: Pods, nodes: Nodes | None = None, *, reasons: bool = True, skip_cordoned: bool = False,
-                   as_moved: bool = False, deadline: Deadline = None, cancel: CancelToken | None = None) -> CheckResult:
+    def check_bulk(
+        self,
+        pods: Pods,
+        nodes: Nodes | None = None,
+        *,
+        reasons: bool = True,
+        skip_cordoned: bool = False,
+        as_moved: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> CheckResult:
         """Every pod on every node of a set; None: on all nodes.
 
-        Without `reasons` that column is of empty texts, and the call is much cheaper. With a deadline at least one pod is
-        answered.
+        Without `reasons` that column is of empty texts, and the call is much cheaper. With a deadline at least one
+        pod is answered.
         """
         asked = pods_of(pods)
         flags = flags_of(no_reasons=not reasons, skip_cordoned=skip_cordoned, as_moved=as_moved)
-        return CheckResult(self._check_bulk(asked, self._node_set(nodes), flags, microseconds_of(deadline), cancel), asked)
+        return CheckResult(
+            self._check_bulk(asked, self._node_set(nodes), flags, microseconds_of(deadline), cancel), asked
+        )
 
     def explain(self, pod: Pod, *, as_moved: bool = False, with_preemption: bool = False) -> Explanation:
         """What every node says of a pod, with scores. Raises UnsupportedError of a pod that cannot be judged."""
@@ -156,9 +187,18 @@ class Questions:
         """Whom the pod would evict, and where. Evicts nobody."""
         return PreemptResult(self._preempt(pod, flags_of(as_moved=as_moved)), (pod,))
 
-    def max_replicas(self, shapes: Pods, nodes: Nodes | None = None, *, keys: Sequence[str] = (), per_node: bool = False,
-                     skip_cordoned: bool = False, as_moved: bool = False, deadline: Deadline = None,
-                     cancel: CancelToken | None = None) -> MaxReplicasResult:
+    def max_replicas(
+        self,
+        shapes: Pods,
+        nodes: Nodes | None = None,
+        *,
+        keys: Sequence[str] = (),
+        per_node: bool = False,
+        skip_cordoned: bool = False,
+        as_moved: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> MaxReplicasResult:
         """How many copies of each pod kube-scheduler would place one after another, each pod apart from the others.
 
         Args:
@@ -167,12 +207,25 @@ class Questions:
         """
         asked = pods_of(shapes)
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved)
-        return MaxReplicasResult(self._max_replicas(asked, self._node_set(nodes), tuple(keys), per_node, flags,
-                                                    microseconds_of(deadline), cancel), asked)
+        return MaxReplicasResult(
+            self._max_replicas(
+                asked, self._node_set(nodes), tuple(keys), per_node, flags, microseconds_of(deadline), cancel
+            ),
+            asked,
+        )
 
-    def estimate(self, pods: Pods, shapes: Shape | Iterable[Shape], nodes: Nodes | None = None, *,
-                 existing_first: bool = False, decreasing: bool = False, skip_cordoned: bool = False,
-                 deadline: Deadline = None, cancel: CancelToken | None = None) -> EstimateResult:
+    def estimate(
+        self,
+        pods: Pods,
+        shapes: Shape | Iterable[Shape],
+        nodes: Nodes | None = None,
+        *,
+        existing_first: bool = False,
+        decreasing: bool = False,
+        skip_cordoned: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> EstimateResult:
         """How many nodes of each shape the pods need (berth_*_scale_up). Each shape is tried by itself.
 
         Args:
@@ -182,13 +235,29 @@ class Questions:
         """
         asked = pods_of(pods)
         flags = flags_of(existing_first=existing_first, decreasing=decreasing, skip_cordoned=skip_cordoned)
-        return EstimateResult(self._scale_up(asked, self._shapes(shapes), self._node_set(nodes), flags,
-                                             microseconds_of(deadline), cancel), asked)
+        return EstimateResult(
+            self._scale_up(
+                asked, self._shapes(shapes), self._node_set(nodes), flags, microseconds_of(deadline), cancel
+            ),
+            asked,
+        )
 
-    def drain(self, drained: Node | Iterable[Node], *, preset: Preset | str = Preset.KUBECTL,
-              rules_on: Iterable[Rule | str] = (), rules_off: Iterable[Rule | str] = (), min_replicas: int = 0,
-              nodes: Nodes | None = None, together: bool = False, keep: bool = False, by_score: bool = False,
-              skip_cordoned: bool = False, deadline: Deadline = None, cancel: CancelToken | None = None) -> DrainResult:
+    def drain(
+        self,
+        drained: Node | Iterable[Node],
+        *,
+        preset: Preset | str = Preset.KUBECTL,
+        rules_on: Iterable[Rule | str] = (),
+        rules_off: Iterable[Rule | str] = (),
+        min_replicas: int = 0,
+        nodes: Nodes | None = None,
+        together: bool = False,
+        keep: bool = False,
+        by_score: bool = False,
+        skip_cordoned: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> DrainResult:
         """Which nodes can be removed: each by itself, or one after another.
 
         Args:
@@ -201,21 +270,57 @@ class Questions:
             by_score: pods go where kube-scheduler would put them; otherwise to the first node that takes them.
         """
         flags = flags_of(drain_together=together, drain_keep=keep, drain_by_score=by_score, skip_cordoned=skip_cordoned)
-        return DrainResult(self._drain(_several(drained), member_of(Preset, preset), _rules_of(rules_on),
-                                       _rules_of(rules_off), min_replicas, self._node_set(nodes), flags,
-                                       microseconds_of(deadline), cancel, None, 0))
+        return DrainResult(
+            self._drain(
+                _several(drained),
+                member_of(Preset, preset),
+                _rules_of(rules_on),
+                _rules_of(rules_off),
+                min_replicas,
+                self._node_set(nodes),
+                flags,
+                microseconds_of(deadline),
+                cancel,
+                None,
+                0,
+            )
+        )
 
-    def replace(self, drained: Node | Iterable[Node], shapes: Shape | Iterable[Shape], max_nodes: int = 1, *,
-                preset: Preset | str = Preset.KUBECTL, rules_on: Iterable[Rule | str] = (),
-                rules_off: Iterable[Rule | str] = (), min_replicas: int = 0, nodes: Nodes | None = None,
-                together: bool = False, by_score: bool = False, skip_cordoned: bool = False, deadline: Deadline = None,
-                cancel: CancelToken | None = None) -> ReplaceResult:
-        """drain(), and then at most max_nodes new nodes of one shape for the pods that find no place: the shape with the
-        lowest total price among those that hold all of them."""
+    def replace(
+        self,
+        drained: Node | Iterable[Node],
+        shapes: Shape | Iterable[Shape],
+        max_nodes: int = 1,
+        *,
+        preset: Preset | str = Preset.KUBECTL,
+        rules_on: Iterable[Rule | str] = (),
+        rules_off: Iterable[Rule | str] = (),
+        min_replicas: int = 0,
+        nodes: Nodes | None = None,
+        together: bool = False,
+        by_score: bool = False,
+        skip_cordoned: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> ReplaceResult:
+        """drain(), and then at most max_nodes new nodes of one shape for the pods that find no place: the shape with
+        the lowest total price among those that hold all of them."""
         flags = flags_of(drain_together=together, drain_by_score=by_score, skip_cordoned=skip_cordoned)
-        return ReplaceResult(self._drain(_several(drained), member_of(Preset, preset), _rules_of(rules_on),
-                                         _rules_of(rules_off), min_replicas, self._node_set(nodes), flags,
-                                         microseconds_of(deadline), cancel, self._shapes(shapes), max_nodes))
+        return ReplaceResult(
+            self._drain(
+                _several(drained),
+                member_of(Preset, preset),
+                _rules_of(rules_on),
+                _rules_of(rules_off),
+                min_replicas,
+                self._node_set(nodes),
+                flags,
+                microseconds_of(deadline),
+                cancel,
+                self._shapes(shapes),
+                max_nodes,
+            )
+        )
 
 
 def _several(nodes: Node | Iterable[Node]) -> Any:

@@ -40,7 +40,7 @@ nb::object upsert_bulk(const ClusterHandle& self, const nb::bytes& data, const O
   if (!each) return nb::none();
   nb::list given;
   for (const berth_status status : statuses) given.append(status);
-  return nb::make_tuple(given, first.code, text_of(first.object, std::char_traits<char>::length(first.object)),
+  return nb::make_tuple(given, text_of(first.object, std::char_traits<char>::length(first.object)),
                         text_of(first.text, std::char_traits<char>::length(first.text)));
 }
 
@@ -123,7 +123,9 @@ void bind_objects(nb::class_<ClusterHandle>& type) {
         run([&](berth_error* error) { return berth_cluster_upsert(cluster.get(), text.c_str(), text.size(), error); });
       },
       nb::arg("text"));
-  type.def("_upsert_bulk", &upsert_bulk, nb::arg("data"), nb::arg("offsets"), nb::arg("each"));
+  type.def("_upsert_bulk", &upsert_bulk,
+           nb::sig("def _upsert_bulk(self, data: bytes, offsets: object, each: bool) -> typing.Any"), nb::arg("data"),
+           nb::arg("offsets"), nb::arg("each"));
   type.def(
       "_replace",
       [](const ClusterHandle& self, const std::string& kind, const nb::bytes& text) {
@@ -143,8 +145,11 @@ void bind_objects(nb::class_<ClusterHandle>& type) {
         });
       },
       nb::arg("kind"), nb::arg("name_space").none(), nb::arg("name").none(), nb::arg("uid").none());
-  type.def("_create_pod", &create_pod, nb::arg("text"), nb::arg("ignore"));
-  type.def("_create_pods", &create_pods, nb::arg("data"), nb::arg("offsets"), nb::arg("ignore"));
+  type.def("_create_pod", &create_pod, nb::sig("def _create_pod(self, text: bytes, ignore: int) -> Pod"),
+           nb::arg("text"), nb::arg("ignore"));
+  type.def("_create_pods", &create_pods,
+           nb::sig("def _create_pods(self, data: bytes, offsets: object, ignore: int) -> list[Pod]"), nb::arg("data"),
+           nb::arg("offsets"), nb::arg("ignore"));
   type.def(
       "assume",
       [](const ClusterHandle& self, const PodHandle& pod, nb::handle node) {
@@ -279,7 +284,8 @@ void bind_cluster(nb::module_& module) {
       nb::arg("number"), "The name of a node number. Raises NotFoundError.");
   type.def(
       "node_names", [](const ClusterHandle& self, nb::handle numbers) { return names_of(self.use(), numbers); },
-      nb::arg("numbers"), "Names of node numbers; None of no node.");
+      nb::sig("def node_names(self, numbers: object) -> list[typing.Any]"), nb::arg("numbers"),
+      "Names of node numbers; None of no node.");
 }
 
 }  // namespace berth_python

@@ -139,7 +139,7 @@ void bind_immutable(nb::class_<Handle<Raw>>& type, const char* why_no_pickle) {
       nb::sig("def __deepcopy__(self, memo: object) -> typing.Self"), nb::arg("memo"));
   type.def(
       "__reduce_ex__", [why_no_pickle](const Handle<Raw>&, int) -> nb::object { throw nb::type_error(why_no_pickle); },
-      nb::arg("protocol"));
+      nb::sig("def __reduce_ex__(self, protocol: typing.SupportsIndex, /) -> typing.NoReturn"), nb::arg("protocol"));
 }
 
 /// close(), `closed` and use in a with statement, of every kind.

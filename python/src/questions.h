@@ -211,6 +211,7 @@ void bind_questions(nb::class_<Handle<Raw>>& type) {
         if (!numbers.is_none()) return names_of(self.cluster(), numbers);
         return names_of(self.cluster(), nb::cast(nodes_of(self)));
       },
+      nb::sig("def node_names(self, numbers: object | None = None) -> list[typing.Any]"),
       nb::arg("numbers").none() = nb::none(), "Names of node numbers, None of no node; without numbers, of all nodes.");
   type.def(
       "node_number",

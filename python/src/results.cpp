@@ -125,13 +125,17 @@ void bind_results(nb::module_& module) {
   nb::class_<ResultHandle> type(module, "ResultHandle", "An answer, immutable. Any thread.");
   bind_closing(type);
   type.def("column", &column_array, nb::arg("column"), nb::arg("shape") = std::vector<std::int64_t>{},
+           nb::sig("def column(self, column: int, shape: Sequence[int] = ...) -> numpy.typing.NDArray[typing.Any]"),
            "A read-only array of numpy over the column's memory, which it keeps alive.");
-  type.def("texts", &texts_of_column, nb::arg("column"), "The texts of a column of texts.");
+  type.def("texts", &texts_of_column, nb::sig("def texts(self, column: int) -> list[str]"), nb::arg("column"),
+           "The texts of a column of texts.");
   type.def(
       "text", [](const ResultHandle& self, std::uint32_t number) { return text(self.use(), number); },
       nb::arg("number"), "The text of a number in a column of texts.");
-  type.def("node_names", &node_names, nb::arg("nodes"), "Names of node numbers; None of no node.");
-  type.def("origin", &origin_of, "Version, seed, release and backend.");
+  type.def("node_names", &node_names, nb::sig("def node_names(self, nodes: object) -> list[typing.Any]"),
+           nb::arg("nodes"), "Names of node numbers; None of no node.");
+  type.def("origin", &origin_of, nb::sig("def origin(self) -> tuple[int, int, str, str]"),
+           "Version, seed, release and backend.");
   type.def(
       "json",
       [](const ResultHandle& self) {
@@ -168,16 +172,19 @@ void bind_results(nb::module_& module) {
       [](const ResultHandle& self, const std::vector<std::uint32_t>& columns) {
         return arrow_batch(self.use(), columns);
       },
-      nb::arg("columns"), "Capsules arrow_schema and arrow_array: columns of one length as a record batch.");
+      nb::sig("def arrow_batch(self, columns: Sequence[int]) -> tuple[typing.Any, typing.Any]"), nb::arg("columns"),
+      "Capsules arrow_schema and arrow_array: columns of one length as a record batch.");
   type.def(
       "arrow_schema",
       [](const ResultHandle& self, const std::vector<std::uint32_t>& columns) {
         return arrow_schema(self.use(), columns);
       },
-      nb::arg("columns"), "Capsule arrow_schema of the same.");
+      nb::sig("def arrow_schema(self, columns: Sequence[int]) -> typing.Any"), nb::arg("columns"),
+      "Capsule arrow_schema of the same.");
   type.def(
       "arrow_column", [](const ResultHandle& self, std::uint32_t column) { return arrow_column(self.use(), column); },
-      nb::arg("column"), "Capsules arrow_schema and arrow_array of one column.");
+      nb::sig("def arrow_column(self, column: int) -> tuple[typing.Any, typing.Any]"), nb::arg("column"),
+      "Capsules arrow_schema and arrow_array of one column.");
   type.def(
       "arrow_stream",
       [](const ResultHandle& self, const std::vector<std::uint32_t>& columns) {
