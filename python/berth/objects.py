@@ -101,8 +101,8 @@ def text_of_sources(sources: Iterable[Source]) -> bytes:
         return texts[0]
     if all(_is_json(text) for text in texts):
         return b"\n".join(texts)
-    # JSON is YAML as well: documents of both make one stream, which does not begin as JSON does.
-    return b"---\n" + b"\n---\n".join(texts)
+    # JSON is YAML as well: documents of both make one stream.
+    return b"\n---\n".join(texts)
 
 
 def bulk_of(manifests: Iterable[Manifest]) -> tuple[bytes, Any]:

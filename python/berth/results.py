@@ -119,6 +119,7 @@ class Result:
         """Frees the answer, once the arrays and tables of it are gone."""
         self._handle.close()
         self._cache.clear()
+        self._pods = ()
 
     def __enter__(self) -> Self:
         return self
