@@ -109,6 +109,8 @@ def test_mypy_accepts_the_package_and_a_program(tmp_path):
         "        assert_type(fork.check(pods[0], 'a'), bool)\n"
         "        assert_type(fork.schedule(pods), berth.ScheduleResult)\n"
         "        assert_type(fork.schedule(pods).node, berth.Column)\n")
+    installed = PACKAGE.parent.name == "site-packages"
+    path = {} if installed else {"MYPYPATH": str(PACKAGE.parent)}
     for what in ([str(program)], ["-p", "berth"]):
         subprocess.run([sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", *what], check=True,
-                       cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "MYPYPATH": str(PACKAGE.parent)})
+                       cwd=tmp_path, env={"PATH": "/usr/bin:/bin", **path})
