@@ -65,6 +65,7 @@ from .results import (
     ScheduleResult,
     Verdict,
 )
+from .sim import Sim
 from .verbs import Shape
 
 __version__ = _version()
@@ -116,6 +117,7 @@ __all__ = [
     "Rule",
     "ScheduleResult",
     "Shape",
+    "Sim",
     "Snapshot",
     "StaleError",
     "StateError",

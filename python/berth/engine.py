@@ -111,6 +111,12 @@ class Engine(_native.EngineHandle):
             1 if allow_unsupported else 0,
         )
 
+    @property
+    def threads(self) -> int:
+        """As given: threads of each cluster, at most; 0: what the configuration says."""
+        threads: int = self._arguments["threads"]
+        return threads
+
     @classmethod
     def from_config(
         cls,

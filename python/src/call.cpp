@@ -18,11 +18,7 @@ void CallScope::keep_raised() {
 }
 
 void CallScope::throw_raised() {
-  if (!raised_.is_valid()) return;
-  const nb::object raised = std::move(raised_);
-  raised_.reset();
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
-  throw nb::python_error();
+  if (raised_.is_valid()) raise_object(take_raised());
 }
 
 nb::str text_of(const char* data, std::size_t size) {
@@ -31,14 +27,10 @@ nb::str text_of(const char* data, std::size_t size) {
   return nb::steal<nb::str>(text);
 }
 
-namespace {
-
-[[noreturn]] void raise_object(const nb::object& raised) {
+void raise_object(const nb::object& raised) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
   throw nb::python_error();
 }
-
-}  // namespace
 
 void raise_error(berth_status status, const char* object, const char* text) {
   const nb::object made =

@@ -20,6 +20,8 @@ class CallScope {
   void keep_raised();
   /// Throws it, if there is one. Needs the GIL.
   void throw_raised();
+  /// Gives it away. Needs no GIL.
+  nb::object take_raised() { return std::move(raised_); }
 
  private:
   static thread_local CallScope* current_;

@@ -36,6 +36,8 @@ BERTH_PYTHON_KIND(result)
 
 /// Throws the exception of berth.errors for a status. Needs the GIL.
 [[noreturn]] void raise_error(berth_status status, const char* object, const char* text);
+/// Throws the exception itself. Needs the GIL.
+[[noreturn]] void raise_object(const nb::object& raised);
 /// Throws ClosedError naming the kind. Needs the GIL.
 [[noreturn]] void raise_closed(const char* kind);
 

@@ -48,4 +48,5 @@ NB_MODULE(_native, module) {
   berth_python::bind_results(module);
   berth_python::bind_snapshots(module);
   berth_python::bind_forks(module);
+  berth_python::bind_sim(module);
 }
