@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -57,9 +58,16 @@ class Arrays:
     @classmethod
     def of(cls, envs: int, nodes: int) -> Arrays:
         """New arrays of zeros."""
-        numbers = [np.zeros(envs, dtype=np.int32) for _ in range(4)]
-        return cls(np.zeros((envs, nodes), dtype=np.uint8), *numbers, np.zeros(envs), np.zeros(envs, dtype=np.uint8),
-                   np.zeros(envs, dtype=np.uint8))
+        return cls(
+            mask=np.zeros((envs, nodes), dtype=np.uint8),
+            pod=np.zeros(envs, dtype=np.int32),
+            node=np.zeros(envs, dtype=np.int32),
+            placed=np.zeros(envs, dtype=np.int32),
+            pending=np.zeros(envs, dtype=np.int32),
+            time=np.zeros(envs),
+            illegal=np.zeros(envs, dtype=np.uint8),
+            done=np.zeros(envs, dtype=np.uint8),
+        )
 
 
 @dataclass(frozen=True)
@@ -79,20 +87,21 @@ class Events:
         import pandas
 
         frame = pandas.DataFrame({each.name: np.array(getattr(self, each.name)) for each in fields(self)})
-        frame["kind"] = pandas.Categorical.from_codes(frame["kind"], categories=[kind.name.lower() for kind in Event])
+        names = pandas.Index([kind.name.lower() for kind in Event], dtype=str)
+        frame["kind"] = pandas.Categorical.from_codes(np.array(self.kind), categories=names)
         return frame
 
 
 class Sim(_native.SimHandle):
     """Environments over forks of a snapshot, stepped together on several threads. One thread calls at a time.
 
-    In each environment the pods come one after another. An action decides about the first one that waits: the position of a
-    node in `nodes`, SET_ASIDE or SCHEDULE. Rules are kube-scheduler's: a node takes the pod where `mask` says so. An action
-    that is not legal is marked in its environment, and the pod is set aside. Pods that were set aside wait again when a pod
-    ends, behind those that wait. Then the clock moves to the next decision. An episode is over when no pod waits and
-    nothing more happens.
+    In each environment the pods come one after another. An action decides about the first one that waits: the
+    position of a node in `nodes`, SET_ASIDE or SCHEDULE. Rules are kube-scheduler's: a node takes the pod where `mask`
+    says so. An action that is not legal is marked in its environment, and the pod is set aside. Pods that were set
+    aside wait again when a pod ends, behind those that wait. Then the clock moves to the next decision. An episode is
+    over when no pod waits and nothing more happens.
 
-    The same pods, seeds and actions give the same bytes at any number of threads, and in any number of environments beside.
+    The same pods, seeds and actions give the same bytes at any number of threads, whatever environments are beside.
 
     Args:
         snapshot: what every episode begins with.
@@ -118,8 +127,6 @@ class Sim(_native.SimHandle):
         events: bool = False,
         threads: int = 0,
     ) -> None:
-        import os
-
         given = tuple(pods)
         if envs < 1:
             raise ValueError(f"there is at least one environment, not {envs}")
@@ -127,11 +134,13 @@ class Sim(_native.SimHandle):
             raise ValueError("two pods have the same uid")
         comes = np.zeros(len(given)) if arrivals is None else np.ascontiguousarray(arrivals, dtype=np.float64)
         runs = np.full(len(given), np.inf) if durations is None else np.ascontiguousarray(durations, dtype=np.float64)
-        if np.isnan(comes).any() or (np.diff(comes) < 0).any() or (comes < 0).any() or np.isinf(comes).any():
+        if not np.isfinite(comes).all() or (comes < 0).any() or (np.diff(comes) < 0).any():
             raise ValueError("arrivals are seconds from 0 on, and do not fall")
         if np.isnan(runs).any() or (runs <= 0).any():
             raise ValueError("durations are above 0 seconds")
         self.pods = given
+        self.horizon = float(comes[-1] + runs[np.isfinite(runs)].sum()) if given else 0.0
+        """Seconds that no clock passes."""
         threads = threads or snapshot.cluster.engine.threads or os.cpu_count() or 1
         super().__init__(snapshot, given, comes, runs, shuffle, events, envs, min(threads, envs))
 
@@ -149,8 +158,8 @@ class Sim(_native.SimHandle):
             which: of each environment whether it is reset; the others, and their rows of `out`, stay. None: all.
         """
         written = self.arrays() if out is None else out
-        drawn = np.arange(self.num_envs, dtype=np.uint64) + np.uint64(seeds) if isinstance(seeds, int) else np.ascontiguousarray(
-            seeds, dtype=np.uint64)
+        each = range(seeds, seeds + self.num_envs) if isinstance(seeds, int) else seeds
+        drawn = np.ascontiguousarray(each, dtype=np.uint64)
         chosen = np.ones(self.num_envs, np.uint8) if which is None else np.ascontiguousarray(which, dtype=np.uint8)
         self._reset(drawn, chosen, _fields_of(written))
         return written

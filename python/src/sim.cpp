@@ -59,6 +59,7 @@ class Sim {
   const std::vector<std::uint32_t>& nodes() const { return scenario_.nodes; }
 
   void reset(const Given<const std::uint64_t, 1>& seeds, const Given<const std::uint8_t, 1>& which, const Arrays& out) {
+    check_idle();
     check(seeds.size() == size() && which.size() == size());
     for_each(out, [&](std::size_t i, Shown& shown, berth_error* error) {
       if (which(i) == 0) return shown_before(i, out, shown);
@@ -70,6 +71,7 @@ class Sim {
   }
 
   void step(const Given<const std::int32_t, 1>& actions, const Arrays& out) {
+    check_idle();
     check(actions.size() == size());
     for (const std::uint8_t is_reset : is_reset_)
       if (is_reset == 0) raise_error(BERTH_E_STATE, "Sim", "an environment is to be reset first");
@@ -234,7 +236,7 @@ void bind_sim(nb::module_& module) {
         self.step(actions, arrays_of(out));
       },
       nb::arg("actions"), nb::arg("out"));
-  type.def("_take_events", &Sim::take_events);
+  type.def("_take_events", &Sim::take_events, nb::sig("def _take_events(self) -> tuple[typing.Any, ...]"));
   type.def_prop_ro("num_envs", &Sim::size, "How many environments there are.");
   type.def_prop_ro(
       "nodes", [](const Sim& self) { return nb::cast(array_of(self.nodes())); },
