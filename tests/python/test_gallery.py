@@ -79,3 +79,12 @@ def test_policies_are_played(source, tmp_path):
     # Two of the three pods fit somewhere; the first node of an empty mask is illegal.
     assert run(source, "placement_env.py", "cluster.json", cwd=tmp_path).splitlines() == [
         "the first node that takes the pod: 1.0", "kube-scheduler: 2.0"]
+
+
+def test_sweep_over_workers_of_ray(source, tmp_path):
+    pytest.importorskip("ray")
+    write_inputs(tmp_path)
+    said = run(source, "ray_sweep.py", "cluster.json", "--scenarios", "4", "--compare", cwd=tmp_path).splitlines()
+    # The pod that is too large for the cluster needs a new node for itself, and the two others like empty nodes, too.
+    assert said[0] == "[2, 2, 2, 3]" and [line.split(":")[0] for line in said[2:]] == [
+        "1 workers", "2 workers", "1 threads", "2 threads"]
