@@ -15,7 +15,7 @@ from .enums import Choice, Domain, Ignore, Status
 from .errors import Error, error_of
 from .objects import Manifest, Source, bulk_of, text_of_manifest, text_of_sources
 from .results import GroupResult, ReservationsResult, ReserveResult, ScheduleResult
-from .verbs import Deadline, Node, Nodes, Pods, Questions, flags_of, member_of, microseconds_of, pods_of
+from .verbs import Deadline, Node, Nodes, Pods, Questions, flags_of, member_of, microseconds_of, pods_of, texts_of
 
 __all__ = ["Cluster", "Fork", "Snapshot", "UpsertReport"]
 
@@ -300,7 +300,7 @@ class Fork(Questions, _native.ForkHandle):
         return GroupResult(
             self._schedule_group(
                 asked,
-                tuple(keys),
+                texts_of(keys),
                 chosen,
                 minimum,
                 self._node_set(nodes),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
 from .enums import LogLevel
+from .errors import Error
 from .objects import Source
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def _callable_of(log: Log | None) -> Callable[[int, str], Any] | None:
     if not callable(log):
         raise TypeError("log is a function of a level and a text, or a logging.Logger")
     return lambda level, text: log(LogLevel(level), text)
+
+
+def _several(given: Any) -> list[Any]:
+    return [given] if isinstance(given, (str, os.PathLike)) else list(given)
 
 
 class Engine(_native.EngineHandle):
@@ -90,8 +95,8 @@ class Engine(_native.EngineHandle):
             "threads": threads,
             "log": log,
             "log_level": log_level,
-            "plugin_files": [os.fspath(each) for each in plugin_files],
-            "ignored_plugins": list(ignored_plugins),
+            "plugin_files": [os.fspath(each) for each in _several(plugin_files)],
+            "ignored_plugins": _several(ignored_plugins),
             "allow_unsupported": allow_unsupported,
         }
         super().__init__(
@@ -136,7 +141,13 @@ class Engine(_native.EngineHandle):
                 raise ValueError(f"{name} comes as a text or as a file")
             # The text is kept, so that a pickled engine needs no file where it is opened.
             options[name] = pathlib.Path(given).read_text(encoding="utf-8")
-        return cls(**options)
+        try:
+            return cls(**options)
+        except Error as error:
+            read = [os.fspath(each) for each in (path, engine_config_path) if each is not None]
+            if read:
+                error.add_note(f"the configuration was read from {' and '.join(read)}")
+            raise
 
     def cluster(self) -> Cluster:
         """An empty cluster. Raises UnsupportedError (the backend is not in this build), DeviceError ("cuda" without

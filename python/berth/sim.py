@@ -130,6 +130,8 @@ class Sim(_native.SimHandle):
         given = tuple(pods)
         if envs < 1:
             raise ValueError(f"there is at least one environment, not {envs}")
+        if not all(isinstance(pod, Pod) for pod in given):
+            raise TypeError("pods are Pod objects; cluster.pod() makes one of a manifest")
         if len({pod.uid for pod in given}) != len(given):
             raise ValueError("two pods have the same uid")
         comes = np.zeros(len(given)) if arrivals is None else np.ascontiguousarray(arrivals, dtype=np.float64)

@@ -65,6 +65,11 @@ def member_of(kind: type[_Enum], value: _Enum | str | int) -> _Enum:
     return kind(value)
 
 
+def texts_of(texts: str | Iterable[str]) -> tuple[str, ...]:
+    """Several texts of one or several."""
+    return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
 def flags_of(**given: bool) -> int:
     """Flags by their names in lower case."""
     return sum(int(Flag[name.upper()]) for name, is_set in given.items() if is_set)
@@ -72,7 +77,7 @@ def flags_of(**given: bool) -> int:
 
 def _rules_of(rules: Iterable[Rule | str]) -> int:
     bits = 0
-    for rule in rules:
+    for rule in [rules] if isinstance(rules, (str, Rule)) else rules:
         bits |= 1 << member_of(Rule, rule)
     return bits
 
@@ -137,7 +142,7 @@ class Questions:
                     copied,
                     1 if each.with_pods_of_node else 0,
                     each.max_nodes,
-                    tuple(each.startup_taints),
+                    texts_of(each.startup_taints),
                     tuple(each.pods),
                     tuple(each.caps.items()),
                     each.price,
@@ -209,7 +214,7 @@ class Questions:
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved)
         return MaxReplicasResult(
             self._max_replicas(
-                asked, self._node_set(nodes), tuple(keys), per_node, flags, microseconds_of(deadline), cancel
+                asked, self._node_set(nodes), texts_of(keys), per_node, flags, microseconds_of(deadline), cancel
             ),
             asked,
         )

@@ -8,7 +8,7 @@
 namespace berth_python {
 
 Pods::Pods(nb::handle sequence) {
-  for (const nb::handle item : nb::cast<nb::iterable>(sequence)) {
+  for (const nb::handle item : argument<nb::iterable>(sequence, "pods are a list of Pod objects")) {
     const PodHandle* pod = nullptr;
     if (!nb::try_cast<const PodHandle*>(item, pod) || pod == nullptr)
       throw nb::type_error("pods are Pod objects; cluster.pod() makes one of a manifest");
@@ -20,7 +20,7 @@ Pods::Pods(nb::handle sequence) {
 namespace {
 
 std::string c_text(nb::handle item) {
-  auto text = nb::cast<std::string>(item);
+  auto text = argument<std::string>(item, "keys, names and paths are of type str");
   if (text.find('\0') != std::string::npos) throw nb::value_error("a text has a NUL");
   return text;
 }
@@ -28,7 +28,8 @@ std::string c_text(nb::handle item) {
 }  // namespace
 
 Texts::Texts(nb::handle sequence) {
-  for (const nb::handle item : nb::cast<nb::iterable>(sequence)) kept_.push_back(c_text(item));
+  for (const nb::handle item : argument<nb::iterable>(sequence, "texts are a list of str"))
+    kept_.push_back(c_text(item));
   for (const std::string& text : kept_) raw_.push_back(text.c_str());
 }
 
@@ -52,9 +53,9 @@ Shapes::Shapes(nb::handle sequence) {
       shape.node = text.c_str();
       shape.node_size = text.size();
     }
-    shape.copy_of = nb::cast<std::uint32_t>(fields[1]);
-    shape.flags = nb::cast<std::uint32_t>(fields[2]);
-    shape.max_nodes = nb::cast<std::uint32_t>(fields[3]);
+    shape.copy_of = argument<std::uint32_t>(fields[1], "Shape.copy_of is a node's name or number");
+    shape.flags = argument<std::uint32_t>(fields[2], "Shape.with_pods_of_node is a bool");
+    shape.max_nodes = argument<std::uint32_t>(fields[3], "Shape.max_nodes is a number of nodes");
     kept->taints.emplace(fields[4]);
     shape.startup_taints = kept->taints->data();
     shape.startup_taint_count = kept->taints->size();
@@ -64,12 +65,12 @@ Shapes::Shapes(nb::handle sequence) {
     for (const nb::handle cap : nb::cast<nb::iterable>(fields[6])) {
       const auto pair = nb::cast<nb::tuple>(cap);
       kept->resources.push_back(c_text(pair[0]));
-      kept->caps.push_back({nullptr, nb::cast<std::int64_t>(pair[1])});
+      kept->caps.push_back({nullptr, argument<std::int64_t>(pair[1], "Shape.caps has whole numbers")});
     }
     for (std::size_t i = 0; i < kept->caps.size(); ++i) kept->caps[i].resource = kept->resources[i].c_str();
     shape.caps = kept->caps.data();
     shape.cap_count = kept->caps.size();
-    shape.price = nb::cast<std::int64_t>(fields[7]);
+    shape.price = argument<std::int64_t>(fields[7], "Shape.price is a whole number");
     raw_.push_back(&shape);
     kept_.push_back(std::move(kept));
   }
@@ -97,7 +98,8 @@ std::vector<std::uint32_t> node_numbers(const std::shared_ptr<berth_cluster>& cl
   if (nb::try_cast(nodes, array, /*convert=*/false)) return {array.data(), array.data() + array.size()};
   std::vector<std::uint32_t> numbers;
   if (nb::isinstance<nb::str>(nodes)) throw nb::type_error("nodes are several: a list of names or numbers");
-  for (const nb::handle node : nb::cast<nb::iterable>(nodes)) numbers.push_back(node_number(cluster, node));
+  for (const nb::handle node : argument<nb::iterable>(nodes, "nodes are a list of names or numbers"))
+    numbers.push_back(node_number(cluster, node));
   return numbers;
 }
 

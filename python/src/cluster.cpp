@@ -61,14 +61,12 @@ nb::list create_pods(const ClusterHandle& self, const nb::bytes& data, const Off
   berth_pod_options options = BERTH_POD_OPTIONS_INIT;
   options.ignore = ignore;
   std::vector<berth_pod*> raw(bulk.count, nullptr);
+  std::vector<Out<berth_pod>> outs(bulk.count);
   std::vector<std::shared_ptr<berth_pod>> made;
   made.reserve(bulk.count);
-  const auto keep = [&] {
-    for (berth_pod* const pod : raw) {
-      Out<berth_pod> out;
-      *out.address() = pod;
-      made.push_back(out.take());
-    }
+  const auto keep = [&] {  // owners first: no pod is lost where memory runs out
+    for (std::size_t i = 0; i < raw.size(); ++i) *outs[i].address() = raw[i];
+    for (Out<berth_pod>& out : outs) made.push_back(out.take());
   };
   run([&](berth_error* error) {
     const berth_status status = berth_pod_create_bulk(cluster.get(), &bulk, &options, raw.data(), error);

@@ -32,7 +32,7 @@ class Sim {
       std::size_t threads)
       : crew_(threads) {
     const auto raw = snapshot.use();
-    for (const nb::handle item : nb::cast<nb::iterable>(pods)) add_pod(nb::cast<const PodHandle&>(item));
+    for (const nb::handle item : nb::cast<nb::tuple>(pods)) add_pod(item);
     const std::size_t pod_count = scenario_.pods.size();
     if (arrivals.size() != pod_count || durations.size() != pod_count)
       throw nb::value_error("arrivals and durations have one entry for each pod");
@@ -127,8 +127,11 @@ class Sim {
     bool& is_busy_;
   };
 
-  void add_pod(const PodHandle& handle) {
-    auto pod = handle.use();
+  void add_pod(nb::handle item) {
+    const PodHandle* handle = nullptr;
+    if (!nb::try_cast<const PodHandle*>(item, handle) || handle == nullptr)
+      throw nb::type_error("pods are Pod objects; cluster.pod() makes one of a manifest");
+    auto pod = handle->use();
     berth_str uid{};
     run_short([&](berth_error* error) { return berth_pod_uid(pod.get(), &uid, error); });
     scenario_.uids.emplace_back(uid.data, uid.size);
@@ -209,12 +212,17 @@ class Sim {
   bool is_busy_ = false, is_closed_ = false;  // read and written with the GIL
 };
 
+template <class Array>
+Array written(nb::handle array) {
+  return argument<Array>(array, "arrays are writable, C-contiguous and of the types of Arrays", false);
+}
+
 Arrays arrays_of(nb::handle out) {
   const auto fields = nb::cast<nb::tuple>(out);
-  return {nb::cast<Given<std::uint8_t, 2>>(fields[0], false), nb::cast<Given<std::int32_t, 1>>(fields[1], false),
-          nb::cast<Given<std::int32_t, 1>>(fields[2], false), nb::cast<Given<std::int32_t, 1>>(fields[3], false),
-          nb::cast<Given<std::int32_t, 1>>(fields[4], false), nb::cast<Given<double, 1>>(fields[5], false),
-          nb::cast<Given<std::uint8_t, 1>>(fields[6], false), nb::cast<Given<std::uint8_t, 1>>(fields[7], false)};
+  return {written<Given<std::uint8_t, 2>>(fields[0]), written<Given<std::int32_t, 1>>(fields[1]),
+          written<Given<std::int32_t, 1>>(fields[2]), written<Given<std::int32_t, 1>>(fields[3]),
+          written<Given<std::int32_t, 1>>(fields[4]), written<Given<double, 1>>(fields[5]),
+          written<Given<std::uint8_t, 1>>(fields[6]), written<Given<std::uint8_t, 1>>(fields[7])};
 }
 
 }  // namespace

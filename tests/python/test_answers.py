@@ -167,6 +167,40 @@ def test_drain_and_replace(cluster):
         snapshot.drain("c", keep=True)
 
 
+def test_wrong_types_are_type_errors(asked, cluster):
+    p = cluster.pod(pod("p", 1))
+    shape = node("shape", 4)
+    for call in (lambda: asked.check_bulk(7), lambda: asked.check_bulk([p, None]), lambda: asked.check_bulk(p, "a"),
+                 lambda: asked.check_bulk(p, 3), lambda: asked.check_bulk(p, [1.5]), lambda: asked.max_replicas(p, keys=[7]),
+                 lambda: asked.estimate(p, berth.Shape(node=shape, caps={"cpu": "4"})),
+                 lambda: asked.estimate(p, berth.Shape(node=shape, caps={7: 4})),
+                 lambda: asked.estimate(p, berth.Shape(node=shape, max_nodes="x")),
+                 lambda: asked.estimate(p, berth.Shape(node=shape, price=1.5)),
+                 lambda: asked.estimate(p, berth.Shape(node=7)), lambda: asked.drain(None), lambda: asked.drain([None]),
+                 lambda: asked.check_bulk(p, cancel=7), lambda: asked.check_bulk(p, [[0]])):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(ValueError, match="NUL"):
+        asked.max_replicas(p, keys=["a\0b"])
+    with asked.max_replicas(p, keys="zone") as one:  # a key, and not the letters of one
+        assert one.by_value() == {"x": 4, "y": 2}
+
+
+def test_cancelled_answers_have_tables(asked, cluster):
+    pytest.importorskip("pandas")
+    pods = cluster.pods([pod("p", 1), pod("q", 1)])
+    with berth.CancelToken() as token:
+        token.trigger()
+        for call in (lambda: asked.check_bulk(pods, cancel=token), lambda: asked.max_replicas(pods, cancel=token),
+                     lambda: asked.estimate(pods, berth.Shape(copy_of=0), cancel=token),
+                     lambda: asked.drain([0, 1], cancel=token),
+                     lambda: asked.replace([0, 1], berth.Shape(copy_of=0), cancel=token)):
+            with call() as result:
+                assert result.status is berth.Status.CANCELLED
+                for name, table in result.tables.items():
+                    assert len(table.to_pandas()) == (3 if name == "nodes" and hasattr(result, "phase") else 0), name
+
+
 def test_answers_of_a_snapshot_stay_as_they_were(cluster):
     with cluster.snapshot() as before, cluster.pod(pod("p", 3)) as p:
         cluster.upsert(pod("old", 3, nodeName="a"))

@@ -140,8 +140,9 @@ def test_engine_of_configuration_files(tmp_path):
         with cluster.snapshot() as snapshot:
             assert snapshot.check(mine, "a") and not snapshot.check(other, "a")
     scheduler.write_text("kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1\nnothing: 1\n")
-    with pytest.raises(berth.InputError, match="nothing"):
+    with pytest.raises(berth.InputError, match="nothing") as raised:
         berth.Engine.from_config(scheduler)
+    assert raised.value.__notes__ == [f"the configuration was read from {scheduler}"]
     with pytest.raises(OSError):
         berth.Engine.from_config(tmp_path / "none.yaml")
     with pytest.raises(ValueError, match="text or as a file"):
