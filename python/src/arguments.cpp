@@ -103,13 +103,4 @@ std::vector<std::uint32_t> node_numbers(const std::shared_ptr<berth_cluster>& cl
   return numbers;
 }
 
-NodeArray array_of(std::vector<std::uint32_t> numbers) {
-  auto kept = std::make_unique<std::vector<std::uint32_t>>(std::move(numbers));
-  const nb::capsule owner(kept.get(),
-                          [](void* owned) noexcept { delete static_cast<std::vector<std::uint32_t>*>(owned); });
-  const auto* const view = kept.release();
-  const std::size_t shape[1] = {view->size()};
-  return NodeArray(view->data(), 1, shape, owner);
-}
-
 }  // namespace berth_python

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "handle.h"
@@ -20,6 +21,22 @@ Value argument(nb::handle object, const char* what, bool converts = true) {
   Value value;
   if (!nb::try_cast<Value>(object, value, converts)) throw nb::type_error(what);
   return value;
+}
+
+/// A capsule that owns a value, as arrays of numpy need one.
+template <class Value>
+nb::capsule owner_of(std::unique_ptr<Value> value) {
+  nb::capsule owner(value.get(), [](void* owned) noexcept { delete static_cast<Value*>(owned); });
+  value.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it
+  return owner;
+}
+/// An array of numpy over these values, which it owns; read-only.
+template <class Element>
+nb::ndarray<nb::numpy, const Element, nb::ndim<1>> array_of(std::vector<Element> values) {
+  auto kept = std::make_unique<std::vector<Element>>(std::move(values));
+  const Element* const data = kept->data();
+  const std::size_t shape[1] = {kept->size()};
+  return {data, 1, shape, owner_of(std::move(kept))};
 }
 
 /// Pods of a call. @throws TypeError, ClosedError
@@ -66,8 +83,6 @@ std::uint32_t node_number(const std::shared_ptr<berth_cluster>& cluster, nb::han
 std::vector<std::uint32_t> node_numbers(const std::shared_ptr<berth_cluster>& cluster, nb::handle nodes);
 
 using NodeArray = nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>;
-/// An array of numpy that owns a copy of the numbers, read-only.
-NodeArray array_of(std::vector<std::uint32_t> numbers);
 
 /// A token of a call, or none.
 class Cancel {

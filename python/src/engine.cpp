@@ -81,7 +81,8 @@ std::shared_ptr<berth_engine> create_engine(const EngineArguments& given) {
   Out<berth_engine> engine;
   run([&](berth_error* error) {
     const berth_status status = berth_engine_create(&options, engine.address(), error);
-    if (status >= 0) (void)target.release();  // the engine's now, also where the log has raised
+    // The engine's now, also where the log has raised.
+    if (status >= 0) target.release();  // NOLINT(bugprone-unused-return-value)
     return status;
   });
   return engine.take();

@@ -8,7 +8,7 @@
 #include "call.h"
 
 #ifndef ARROW_C_STREAM_INTERFACE
-#define ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE  // NOLINT(readability-identifier-naming): the name that all share
 struct ArrowArrayStream {
   int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
   int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
@@ -183,7 +183,7 @@ nb::object dlpack_tensor(const SharedResult& result, std::uint32_t column, const
   std::unique_ptr<DLManagedTensorVersioned, void (*)(DLManagedTensorVersioned*)> tensor(made, made->deleter);
   if (shape.size() == 2) {
     DLManagedTensorVersioned* const matrix = shaped(tensor.get(), shape);
-    (void)tensor.release();  // the matrix owns it
+    tensor.release();  // NOLINT(bugprone-unused-return-value): the matrix owns it
     tensor = {matrix, matrix->deleter};
   }
   PyObject* const capsule = PyCapsule_New(tensor.get(), kTensorName, [](PyObject* object) {
@@ -193,7 +193,7 @@ nb::object dlpack_tensor(const SharedResult& result, std::uint32_t column, const
     owned->deleter(owned);
   });
   if (capsule == nullptr) throw nb::python_error();
-  (void)tensor.release();
+  tensor.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it
   return nb::steal(capsule);
 }
 

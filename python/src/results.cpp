@@ -25,9 +25,7 @@ berth_column view_of(const SharedResult& result, std::uint32_t column) {
 template <class Element>
 nb::object array_of_column(const SharedResult& result, const berth_column& view,
                            const std::vector<std::int64_t>& shape) {
-  auto kept = std::make_unique<SharedResult>(result);
-  const nb::capsule owner(kept.get(), [](void* owned) noexcept { delete static_cast<SharedResult*>(owned); });
-  (void)kept.release();
+  const nb::capsule owner = owner_of(std::make_unique<SharedResult>(result));
   const std::vector<std::size_t> sizes =
       shape.empty() ? std::vector<std::size_t>{view.length} : std::vector<std::size_t>(shape.begin(), shape.end());
   std::vector<std::int64_t> strides(sizes.size());

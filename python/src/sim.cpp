@@ -96,8 +96,8 @@ class Sim {
         pods.push_back(event.pod);
         nodes.push_back(event.node);
       }
-    return nb::make_tuple(column(std::move(environments)), column(std::move(times)), column(std::move(kinds)),
-                          column(std::move(pods)), column(std::move(nodes)));
+    return nb::make_tuple(array_of(std::move(environments)), array_of(std::move(times)), array_of(std::move(kinds)),
+                          array_of(std::move(pods)), array_of(std::move(nodes)));
   }
 
   void close() {
@@ -194,15 +194,6 @@ class Sim {
       if (failure.raised.is_valid()) raise_object(failure.raised);
       if (failure.status < 0) raise_error(failure.status, failure.error.object, failure.error.text);
     }
-  }
-
-  template <class Element>
-  static nb::object column(std::vector<Element> values) {
-    auto kept = std::make_unique<std::vector<Element>>(std::move(values));
-    const nb::capsule owner(kept.get(), [](void* owned) noexcept { delete static_cast<std::vector<Element>*>(owned); });
-    const auto* const view = kept.release();
-    const std::size_t shape[1] = {view->size()};
-    return nb::cast(nb::ndarray<nb::numpy, const Element>(view->data(), 1, shape, owner));
   }
 
   Scenario scenario_;
