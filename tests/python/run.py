@@ -40,16 +40,13 @@ def clean_environment(**more):
 def sanitizer_environment():
     """The program is Python: it has to have the sanitizer's runtime before the library comes. Python's own memory is not
     freed at its end."""
-    if not SANITIZE:
-        return {}
-    # Only what an address or thread sanitizer needs; `undefined` alone has a shared runtime that the library brings.
-    name = "libtsan.so" if "thread" in SANITIZE else "libasan.so" if "address" in SANITIZE else None
-    if name is None:
+    # `undefined` alone has a shared runtime that the library brings.
+    if "address" not in SANITIZE:
         return {}
     compiler = os.environ.get("BERTH_CXX", "c++")
     paths = [subprocess.run([compiler, f"-print-file-name={each}"], capture_output=True, text=True, check=True).stdout.strip()
-             for each in (name, "libstdc++.so")]  # an interceptor of exceptions looks for libstdc++ at the start
-    return {"LD_PRELOAD": ":".join(paths), "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0", "TSAN_OPTIONS": "report_bugs=1"}
+             for each in ("libasan.so", "libstdc++.so")]  # an interceptor of exceptions looks for libstdc++ at the start
+    return {"LD_PRELOAD": ":".join(paths), "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0"}
 
 
 def wheel():
