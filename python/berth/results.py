@@ -4,19 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
-from . import _native
-from .columns import Column, Table
-from .enums import NO_NODE, Code, Col, Judged, Phase, Status
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    import pandas
+from .enums import Col
+from .result import ColumnOf, Origin, Result, Verdict, categories_of
 
 __all__ = [
     "Origin",
@@ -35,166 +28,19 @@ __all__ = [
     "Explanation",
 ]
 
-_Given = tuple[_native.ResultHandle, int]
-
-
-class Origin(NamedTuple):
-    """What an answer follows from, beside the pods."""
-
-    version: int
-    seed: int
-    release: str
-    backend: str
-
-
-class Verdict(NamedTuple):
-    """What one node says of one pod. True where the pod fits."""
-
-    fits: bool
-    judged: Judged
-    code: Code
-    phase: Phase
-    plugin: str
-    reasons: str
-
-    def __bool__(self) -> bool:
-        return self.fits
-
-
-class _ColumnOf:
-    """A column as an attribute of its result, made when it is asked for."""
-
-    def __init__(self, column: Col, text: str) -> None:
-        self.column = column
-        self.__doc__ = text
-
-    def __get__(self, result: Result | None, owner: type[Result]) -> Column:
-        if result is None:
-            return self  # type: ignore[return-value]  # as properties do, for documentation
-        return result._column(self.column)
-
-
-def _categories(values: Sequence[str], codes: np.ndarray[Any, Any]) -> Any:
-    """`values[codes]` for a DataFrame."""
-    import pandas
-
-    position: dict[str, int] = {}
-    unique = np.array([position.setdefault(value, len(position)) for value in values], dtype=np.int64)
-    return pandas.Categorical.from_codes(
-        unique[codes] if len(values) else codes, categories=pandas.Index(list(position), dtype=str)
-    )
-
-
-class Result:
-    """An answer. Immutable; any thread. It keeps the cluster's memory until it is closed or collected.
-
-    As an Arrow table, and as a DataFrame, it is the first of its `tables`.
-    """
-
-    __slots__ = ("_handle", "_cache", "status", "_pods", "__weakref__")
-
-    def __init__(self, given: _Given, pods: Sequence[_native.Pod] = ()) -> None:
-        self._handle, status = given
-        self._cache: dict[Any, Any] = {}
-        self._pods = tuple(pods)
-        self.status = Status(status)
-        """OK, DEADLINE or CANCELLED: of the latter two the answer is of a prefix, and exact as far as it goes."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether neither a deadline nor a token ended the call."""
-        return self.status not in (Status.DEADLINE, Status.CANCELLED)
-
-    @property
-    def origin(self) -> Origin:
-        """Version, seed, release and backend that the answer follows from."""
-        return Origin(*self._handle.origin())
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() was called."""
-        return self._handle.closed
-
-    def close(self) -> None:
-        """Frees the answer, once the arrays and tables of it are gone."""
-        self._handle.close()
-        self._cache.clear()
-        self._pods = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self
-
-    def __reduce__(self) -> Any:
-        raise TypeError(f"a {type(self).__name__} cannot be pickled: pickle its pyarrow.table() or to_pandas()")
-
-    def _shape(self, column: Col) -> tuple[int, ...]:
-        return ()
-
-    def _column(self, column: Col) -> Column:
-        if self._handle.closed:
-            self._handle.origin()  # raises ClosedError
-        found = self._cache.get(column)
-        if found is None:
-            found = self._cache[column] = Column(self._handle, column, self._shape(column))
-        return found
-
-    def _tables(self) -> Mapping[str, tuple[Sequence[Col], Mapping[str, Callable[[], Any]]]]:
-        """Of each table its columns, and what a DataFrame has before them."""
-        raise NotImplementedError
-
-    @property
-    def tables(self) -> dict[str, Table]:
-        """The columns by their lengths. A fresh dict of tables; the first one is the answer's own."""
-        return {
-            name: Table(self._handle, {each: self._shape(each) for each in columns}, extra)
-            for name, (columns, extra) in self._tables().items()
-        }
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The first table as a DataFrame. Needs pandas."""
-        return next(iter(self.tables.values())).to_pandas()
-
-    def __arrow_c_schema__(self) -> Any:
-        return next(iter(self.tables.values())).__arrow_c_schema__()
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
-        return next(iter(self.tables.values())).__arrow_c_array__(requested_schema)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return next(iter(self.tables.values())).__arrow_c_stream__(requested_schema)
-
-    def _uids(self, count: int) -> Callable[[], Any]:
-        return lambda: _categories([pod.uid for pod in self._pods[:count]], np.arange(count))
-
-    def __repr__(self) -> str:
-        if self._handle.closed:
-            return f"<berth.{type(self).__name__} closed>"
-        return f"<berth.{type(self).__name__} {self.status.name} {' '.join(repr(each) for each in self._tables())}>"
-
 
 class CheckResult(Result):
     """Verdicts of pods on nodes: columns of the shape (pods, nodes)."""
 
     __slots__ = ()
 
-    node = _ColumnOf(Col.NODE, "Numbers of the nodes, [nodes].")
-    judged = _ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
-    fits = _ColumnOf(Col.FITS, "Whether the pod fits on the node, [pods, nodes].")
-    code = _ColumnOf(Col.CODE, "Status codes, [pods, nodes].")
-    phase = _ColumnOf(Col.PHASE, "Where the verdict comes from, [pods, nodes].")
-    plugin = _ColumnOf(Col.PLUGIN, "Texts: the plugin that refuses, [pods, nodes].")
-    reasons = _ColumnOf(Col.REASONS, "Texts: upstream's reasons, [pods, nodes].")
+    node = ColumnOf(Col.NODE, "Numbers of the nodes, [nodes].")
+    judged = ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
+    fits = ColumnOf(Col.FITS, "Whether the pod fits on the node, [pods, nodes].")
+    code = ColumnOf(Col.CODE, "Status codes, [pods, nodes].")
+    phase = ColumnOf(Col.PHASE, "Where the verdict comes from, [pods, nodes].")
+    plugin = ColumnOf(Col.PLUGIN, "Texts: the plugin that refuses, [pods, nodes].")
+    reasons = ColumnOf(Col.REASONS, "Texts: upstream's reasons, [pods, nodes].")
 
     def _shape(self, column: Col) -> tuple[int, ...]:
         if column in (Col.NODE, Col.JUDGED):
@@ -219,8 +65,8 @@ class CheckResult(Result):
     def _tables(self) -> Any:
         pods, nodes = len(self.judged), len(self.node)
         extra = {
-            "pod": lambda: _categories([each.uid for each in self._pods[:pods]], np.repeat(np.arange(pods), nodes)),
-            "node": lambda: _categories(self._handle.node_names(self.node.numpy()), np.tile(np.arange(nodes), pods)),
+            "pod": lambda: categories_of([each.uid for each in self._pods[:pods]], np.repeat(np.arange(pods), nodes)),
+            "node": lambda: categories_of(self._handle.node_names(self.node.numpy()), np.tile(np.arange(nodes), pods)),
         }
         return {
             "pairs": ((Col.FITS, Col.CODE, Col.PHASE, Col.PLUGIN, Col.REASONS), extra),
@@ -234,11 +80,11 @@ class ScheduleResult(Result):
 
     __slots__ = ()
 
-    node = _ColumnOf(Col.NODE, "Numbers of the nodes; NO_NODE of a pod without one, [pods].")
-    fits = _ColumnOf(Col.FITS, "Whether the pod was placed, [pods].")
-    judged = _ColumnOf(Col.JUDGED, "What the answer is worth, [pods].")
-    score = _ColumnOf(Col.SCORE, "The total of the chosen node; 0 where nothing was scored, [pods].")
-    message = _ColumnOf(Col.MESSAGE, "Texts: why the pod has no node, as kube-scheduler's event says it, [pods].")
+    node = ColumnOf(Col.NODE, "Numbers of the nodes; NO_NODE of a pod without one, [pods].")
+    fits = ColumnOf(Col.FITS, "Whether the pod was placed, [pods].")
+    judged = ColumnOf(Col.JUDGED, "What the answer is worth, [pods].")
+    score = ColumnOf(Col.SCORE, "The total of the chosen node; 0 where nothing was scored, [pods].")
+    message = ColumnOf(Col.MESSAGE, "Texts: why the pod has no node, as kube-scheduler's event says it, [pods].")
 
     @property
     def placed(self) -> int:
@@ -268,12 +114,12 @@ class GroupResult(ScheduleResult):
 
     __slots__ = ()
 
-    try_key = _ColumnOf(Col.TRY_KEY, "Texts: label key of the domain; empty: all nodes, [tries].")
-    try_value = _ColumnOf(Col.TRY_VALUE, "Texts: its value, [tries].")
-    try_placed = _ColumnOf(Col.TRY_PLACED, "Pods that found a node, [tries].")
-    try_pod = _ColumnOf(Col.TRY_POD, "Position of the first pod that found none, or NO_POD, [tries].")
-    try_reasons = _ColumnOf(Col.TRY_REASONS, "Texts: why, [tries].")
-    try_taken = _ColumnOf(Col.TRY_TAKEN, "Whether the pods stand where this try placed them, [tries].")
+    try_key = ColumnOf(Col.TRY_KEY, "Texts: label key of the domain; empty: all nodes, [tries].")
+    try_value = ColumnOf(Col.TRY_VALUE, "Texts: its value, [tries].")
+    try_placed = ColumnOf(Col.TRY_PLACED, "Pods that found a node, [tries].")
+    try_pod = ColumnOf(Col.TRY_POD, "Position of the first pod that found none, or NO_POD, [tries].")
+    try_reasons = ColumnOf(Col.TRY_REASONS, "Texts: why, [tries].")
+    try_taken = ColumnOf(Col.TRY_TAKEN, "Whether the pods stand where this try placed them, [tries].")
 
     @property
     def domain(self) -> tuple[str, str] | None:
@@ -292,11 +138,11 @@ class PreemptResult(Result):
 
     __slots__ = ()
 
-    node = _ColumnOf(Col.NODE, "Numbers of the nodes, ascending, [candidates].")
-    violations = _ColumnOf(Col.VIOLATIONS, "Victims whose eviction violates a budget, [candidates].")
-    best = _ColumnOf(Col.BEST, "Whether upstream's choice may take the candidate, [candidates].")
-    victim_begin = _ColumnOf(Col.VICTIM_BEGIN, "Where a candidate's victims begin in `victim`, [candidates + 1].")
-    victim = _ColumnOf(Col.VICTIM, "Texts: uids of victims, most important first, [victims].")
+    node = ColumnOf(Col.NODE, "Numbers of the nodes, ascending, [candidates].")
+    violations = ColumnOf(Col.VIOLATIONS, "Victims whose eviction violates a budget, [candidates].")
+    best = ColumnOf(Col.BEST, "Whether upstream's choice may take the candidate, [candidates].")
+    victim_begin = ColumnOf(Col.VICTIM_BEGIN, "Where a candidate's victims begin in `victim`, [candidates + 1].")
+    victim = ColumnOf(Col.VICTIM, "Texts: uids of victims, most important first, [victims].")
 
     @property
     def message(self) -> str:
@@ -315,7 +161,7 @@ class PreemptResult(Result):
 
         def nodes_of_victims() -> Any:
             counts = np.diff(begin.astype(np.int64))
-            return _categories(self._handle.node_names(self.node.numpy()), np.repeat(np.arange(len(counts)), counts))
+            return categories_of(self._handle.node_names(self.node.numpy()), np.repeat(np.arange(len(counts)), counts))
 
         return {
             "candidates": ((Col.NODE, Col.VIOLATIONS, Col.BEST), {}),
@@ -328,15 +174,15 @@ class MaxReplicasResult(Result):
 
     __slots__ = ()
 
-    count = _ColumnOf(Col.COUNT, "Copies, [shapes].")
-    judged = _ColumnOf(Col.JUDGED, "What the answer is worth, [shapes].")
-    plugin = _ColumnOf(Col.PLUGIN, "Texts: of a shape that is not judged, the plugin, [shapes].")
-    reasons = _ColumnOf(Col.REASONS, "Texts: what it uses, [shapes].")
-    node = _ColumnOf(Col.NODE, "With per_node: numbers of the nodes, [nodes].")
-    count_on_node = _ColumnOf(Col.COUNT_ON_NODE, "With per_node: copies on each node, [shapes, nodes].")
-    value = _ColumnOf(Col.VALUE, "With keys: texts, values of the label keys, key by key, [values].")
-    value_begin = _ColumnOf(Col.VALUE_BEGIN, "With keys: where a key's values begin, [keys + 1].")
-    count_of_value = _ColumnOf(Col.COUNT_OF_VALUE, "With keys: copies on the nodes with the value, [shapes, values].")
+    count = ColumnOf(Col.COUNT, "Copies, [shapes].")
+    judged = ColumnOf(Col.JUDGED, "What the answer is worth, [shapes].")
+    plugin = ColumnOf(Col.PLUGIN, "Texts: of a shape that is not judged, the plugin, [shapes].")
+    reasons = ColumnOf(Col.REASONS, "Texts: what it uses, [shapes].")
+    node = ColumnOf(Col.NODE, "With per_node: numbers of the nodes, [nodes].")
+    count_on_node = ColumnOf(Col.COUNT_ON_NODE, "With per_node: copies on each node, [shapes, nodes].")
+    value = ColumnOf(Col.VALUE, "With keys: texts, values of the label keys, key by key, [values].")
+    value_begin = ColumnOf(Col.VALUE_BEGIN, "With keys: where a key's values begin, [keys + 1].")
+    count_of_value = ColumnOf(Col.COUNT_OF_VALUE, "With keys: copies on the nodes with the value, [shapes, values].")
 
     def _shape(self, column: Col) -> tuple[int, ...]:
         if column == Col.COUNT_ON_NODE:
@@ -359,22 +205,22 @@ class EstimateResult(Result):
 
     __slots__ = ()
 
-    shape = _ColumnOf(Col.SHAPE, "Position of the first shape that no rule can tell from this one, [shapes].")
-    node_count = _ColumnOf(Col.NODE_COUNT, "New nodes, [shapes].")
-    placed = _ColumnOf(Col.PLACED, "Pods that have a node, [shapes].")
-    cap = _ColumnOf(Col.CAP, "The first cap that kept a pod out, [shapes].")
-    cap_resource = _ColumnOf(Col.CAP_RESOURCE, "Texts: the resource of Cap.RESOURCE, [shapes].")
-    node = _ColumnOf(Col.NODE, "Existing nodes, or NO_NODE, [shapes, pods].")
-    new_node = _ColumnOf(Col.NEW_NODE, "Which of the shape's new nodes, from 0, or NO_NODE, [shapes, pods].")
-    fits = _ColumnOf(Col.FITS, "Whether the pod has a node, [shapes, pods].")
-    code = _ColumnOf(Col.CODE, "Of a pod that is left over: the code of an empty new node, [shapes, pods].")
-    phase = _ColumnOf(Col.PHASE, "Its phase, [shapes, pods].")
-    plugin = _ColumnOf(Col.PLUGIN, "Texts: its plugin, [shapes, pods].")
-    reasons = _ColumnOf(Col.REASONS, "Texts: its reasons, or the cap, [shapes, pods].")
-    judged = _ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
-    resource = _ColumnOf(Col.RESOURCE, "Texts: cpu, memory, ephemeral-storage, pods, then others, [resources].")
-    requested = _ColumnOf(Col.REQUESTED, "What pods request of the new nodes, [shapes, resources].")
-    allocatable = _ColumnOf(Col.ALLOCATABLE, "What these nodes offer, [shapes, resources].")
+    shape = ColumnOf(Col.SHAPE, "Position of the first shape that no rule can tell from this one, [shapes].")
+    node_count = ColumnOf(Col.NODE_COUNT, "New nodes, [shapes].")
+    placed = ColumnOf(Col.PLACED, "Pods that have a node, [shapes].")
+    cap = ColumnOf(Col.CAP, "The first cap that kept a pod out, [shapes].")
+    cap_resource = ColumnOf(Col.CAP_RESOURCE, "Texts: the resource of Cap.RESOURCE, [shapes].")
+    node = ColumnOf(Col.NODE, "Existing nodes, or NO_NODE, [shapes, pods].")
+    new_node = ColumnOf(Col.NEW_NODE, "Which of the shape's new nodes, from 0, or NO_NODE, [shapes, pods].")
+    fits = ColumnOf(Col.FITS, "Whether the pod has a node, [shapes, pods].")
+    code = ColumnOf(Col.CODE, "Of a pod that is left over: the code of an empty new node, [shapes, pods].")
+    phase = ColumnOf(Col.PHASE, "Its phase, [shapes, pods].")
+    plugin = ColumnOf(Col.PLUGIN, "Texts: its plugin, [shapes, pods].")
+    reasons = ColumnOf(Col.REASONS, "Texts: its reasons, or the cap, [shapes, pods].")
+    judged = ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
+    resource = ColumnOf(Col.RESOURCE, "Texts: cpu, memory, ephemeral-storage, pods, then others, [resources].")
+    requested = ColumnOf(Col.REQUESTED, "What pods request of the new nodes, [shapes, resources].")
+    allocatable = ColumnOf(Col.ALLOCATABLE, "What these nodes offer, [shapes, resources].")
 
     _PAIRS = (Col.NODE, Col.NEW_NODE, Col.FITS, Col.CODE, Col.PHASE, Col.PLUGIN, Col.REASONS)
 
@@ -389,7 +235,7 @@ class EstimateResult(Result):
         shapes, pods = len(self.shape), len(self._pods)
         pairs = {
             "shape": lambda: np.repeat(np.arange(shapes), pods),
-            "pod": lambda: _categories([each.uid for each in self._pods], np.tile(np.arange(pods), shapes)),
+            "pod": lambda: categories_of([each.uid for each in self._pods], np.tile(np.arange(pods), shapes)),
         }
         return {
             "shapes": ((Col.SHAPE, Col.NODE_COUNT, Col.PLACED, Col.CAP, Col.CAP_RESOURCE), {}),
@@ -402,16 +248,16 @@ class DrainResult(Result):
 
     __slots__ = ()
 
-    node = _ColumnOf(Col.NODE, "Numbers of the drained nodes, [drained].")
-    removable = _ColumnOf(Col.REMOVABLE, "Whether no pod is in the way, [drained].")
-    rule = _ColumnOf(Col.RULE, "The rule of the first pod that blocks, [drained].")
-    blocking_pod = _ColumnOf(Col.BLOCKING_POD, "Texts: uid of that pod, or of the first without a place, [drained].")
-    pod_begin = _ColumnOf(Col.POD_BEGIN, "Where a node's pods begin in the columns of pods, [drained + 1].")
-    pod = _ColumnOf(Col.POD, "Texts: uids, in the order in which they leave, [pods].")
-    outcome = _ColumnOf(Col.OUTCOME, "What becomes of them, [pods].")
-    pod_rule = _ColumnOf(Col.POD_RULE, "The rule that says so, [pods].")
-    target = _ColumnOf(Col.TARGET, "Numbers of the nodes that they go to, or NO_NODE, [pods].")
-    message = _ColumnOf(Col.MESSAGE, "Texts: why they go nowhere, [pods].")
+    node = ColumnOf(Col.NODE, "Numbers of the drained nodes, [drained].")
+    removable = ColumnOf(Col.REMOVABLE, "Whether no pod is in the way, [drained].")
+    rule = ColumnOf(Col.RULE, "The rule of the first pod that blocks, [drained].")
+    blocking_pod = ColumnOf(Col.BLOCKING_POD, "Texts: uid of that pod, or of the first without a place, [drained].")
+    pod_begin = ColumnOf(Col.POD_BEGIN, "Where a node's pods begin in the columns of pods, [drained + 1].")
+    pod = ColumnOf(Col.POD, "Texts: uids, in the order in which they leave, [pods].")
+    outcome = ColumnOf(Col.OUTCOME, "What becomes of them, [pods].")
+    pod_rule = ColumnOf(Col.POD_RULE, "The rule that says so, [pods].")
+    target = ColumnOf(Col.TARGET, "Numbers of the nodes that they go to, or NO_NODE, [pods].")
+    message = ColumnOf(Col.MESSAGE, "Texts: why they go nowhere, [pods].")
 
     _PODS: tuple[Col, ...] = (Col.POD, Col.OUTCOME, Col.POD_RULE, Col.TARGET, Col.MESSAGE)
 
@@ -422,7 +268,7 @@ class DrainResult(Result):
     def _tables(self) -> Any:
         def nodes_of_pods() -> Any:
             counts = np.diff(self.pod_begin.numpy().astype(np.int64))
-            return _categories(self._handle.node_names(self.node.numpy()), np.repeat(np.arange(len(counts)), counts))
+            return categories_of(self._handle.node_names(self.node.numpy()), np.repeat(np.arange(len(counts)), counts))
 
         return {
             "nodes": ((Col.NODE, Col.REMOVABLE, Col.RULE, Col.BLOCKING_POD), {}),
@@ -435,12 +281,12 @@ class ReplaceResult(DrainResult):
 
     __slots__ = ()
 
-    shape = _ColumnOf(
+    shape = ColumnOf(
         Col.SHAPE, "Position of the shape, or NO_NODE: none is needed or none holds the rest, [replacements]."
     )
-    node_count = _ColumnOf(Col.NODE_COUNT, "New nodes, [replacements].")
-    price = _ColumnOf(Col.PRICE, "Of all nodes of the replacement, [replacements].")
-    new_node = _ColumnOf(Col.NEW_NODE, "Which of the new nodes, from 0, or NO_NODE, [pods].")
+    node_count = ColumnOf(Col.NODE_COUNT, "New nodes, [replacements].")
+    price = ColumnOf(Col.PRICE, "Of all nodes of the replacement, [replacements].")
+    new_node = ColumnOf(Col.NEW_NODE, "Which of the new nodes, from 0, or NO_NODE, [pods].")
 
     _PODS = (*DrainResult._PODS, Col.NEW_NODE)
 
@@ -453,10 +299,10 @@ class ReserveResult(Result):
 
     __slots__ = ()
 
-    node = _ColumnOf(Col.NODE, "Numbers of the nodes, or NO_NODE, [copies that were tried].")
-    fits = _ColumnOf(Col.FITS, "Whether room is reserved; 0 for all where one did not fit, [copies].")
-    uid = _ColumnOf(Col.UID, "Texts: uids of the reserving pods, [copies].")
-    message = _ColumnOf(Col.MESSAGE, "Texts: the last one tells why nothing is reserved, [copies].")
+    node = ColumnOf(Col.NODE, "Numbers of the nodes, or NO_NODE, [copies that were tried].")
+    fits = ColumnOf(Col.FITS, "Whether room is reserved; 0 for all where one did not fit, [copies].")
+    uid = ColumnOf(Col.UID, "Texts: uids of the reserving pods, [copies].")
+    message = ColumnOf(Col.MESSAGE, "Texts: the last one tells why nothing is reserved, [copies].")
 
     def __bool__(self) -> bool:
         """Whether all copies are reserved."""
@@ -471,9 +317,9 @@ class ReservationsResult(Result):
 
     __slots__ = ()
 
-    owner = _ColumnOf(Col.OWNER, "Texts: owners, [pods].")
-    uid = _ColumnOf(Col.UID, "Texts: uids of the reserving pods, [pods].")
-    node = _ColumnOf(Col.NODE, "Numbers of the nodes, or NO_NODE where the node is gone, [pods].")
+    owner = ColumnOf(Col.OWNER, "Texts: owners, [pods].")
+    uid = ColumnOf(Col.UID, "Texts: uids of the reserving pods, [pods].")
+    node = ColumnOf(Col.NODE, "Numbers of the nodes, or NO_NODE where the node is gone, [pods].")
 
     def __len__(self) -> int:
         return len(self.node)
