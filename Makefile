@@ -27,7 +27,7 @@ space := $(subst ,, )
 # make hostile: how many random mutations, from which SEED, and how many run side by side
 INPUTS ?= 1000
 
-.PHONY: help run reference abi install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
@@ -39,6 +39,7 @@ help:
 	@echo 'make test    the same setup, then all tests'
 	@echo 'make cuda    build the program with the CUDA backend (build/cuda/berth); downloads nvcc when none is found'
 	@echo 'make cuda-test    build it with its tests and run them'
+	@echo 'make python-test build the wheel of the Python package and test it; downloads pinned wheels'
 	@echo 'make oracle  compare with upstream kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-histories   the same between random events (HISTORIES=1000 SEED=1 RELEASE=1.35|1.36|both)'
@@ -93,6 +94,14 @@ install: program
 reference:
 	scripts/install_dependencies.sh reference
 	doxygen docs/reference/Doxyfile
+
+# The package berth (python/): its wheel, tested in an environment of its own.
+python-test:
+	scripts/install_dependencies.sh build test python
+	scripts/install_python.sh
+	cmake --preset host $(CONFIGURE_ARGS)
+	cmake --build --preset host -j $(JOBS) --target berth_library
+	ctest --preset host -L '^python$$' --output-on-failure
 
 abi:
 	scripts/install_dependencies.sh reference

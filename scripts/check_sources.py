@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-TOPS = ["host", "plugins", "batching", "cuda", "include", "bench", "tests", "scripts", "cmake", "examples"]
+TOPS = ["host", "plugins", "batching", "cuda", "include", "bench", "tests", "scripts", "cmake", "examples", "python"]
 CODE = (".h", ".cuh", ".cpp", ".cu", ".c")
 HEADERS = (".h", ".cuh")
 LICENSED = CODE + (".py", ".sh", ".cmake", "CMakeLists.txt")

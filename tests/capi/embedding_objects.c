@@ -73,6 +73,9 @@ void objects_are_replaced_and_deleted(const char* backend) {
   const char* const service =
       "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\",\"namespace\":\"default\"},"
       "\"spec\":{\"selector\":{\"app\":\"x\"}}}";
+  const char* const both =
+      "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\",\"namespace\":\"default\"}}\n---\n"
+      "kind: Node\napiVersion: v1\nmetadata:\n  name: in-yaml\n";
   berth_snapshot* snapshot;
   size_t count = 0;
   EXPECT_STATUS(BERTH_OK, berth_cluster_upsert(cluster, service, strlen(service), &error));
@@ -95,6 +98,10 @@ void objects_are_replaced_and_deleted(const char* backend) {
   EXPECT_STATUS(BERTH_OK, berth_snapshot_nodes(snapshot, NULL, 0, &count, &error));
   EXPECT(count == 1);
   committed_nodes_are_deleted_and_replaced(cluster);
+  /* A stream that begins as JSON goes on as YAML. */
+  EXPECT_STATUS(BERTH_OK, berth_cluster_upsert(cluster, both, strlen(both), &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_delete(cluster, "Service", "default", "s", NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_delete(cluster, "Node", NULL, "in-yaml", NULL, &error));
   EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_find_node(cluster, "nobody", &(uint32_t){0}, &error));
   EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_cluster_node_name(cluster, 99, &(berth_str){0}, &error));
   EXPECT_STATUS(BERTH_OK, berth_cluster_node_name(cluster, node_of(cluster, "a"), &(berth_str){0}, &error));

@@ -350,14 +350,43 @@ void add_lines(std::vector<InputProblem>& problems, const JsonDocument& document
   for (InputProblem& problem : problems) problem.location = field_location(whole, problem.location);
 }
 
+namespace {
+
+/// A text in memory that begins as JSON. Behind a line of "---" it goes on as YAML, as in files.
+class JsonFirstReader {
+ public:
+  JsonFirstReader(std::shared_ptr<const std::string> source, std::string_view text, const TextLimits& limits)
+      : source_(std::move(source)), limits_(limits), stream_(text), json_(source_, limits) {}
+
+  bool next(ItemBatch& batch) {
+    if (yaml_ == nullptr) {
+      if (json_.next(stream_, batch)) return true;
+      if (!json_.yaml_follows()) return false;
+      rest_ = std::make_unique<PrefixedStream>(std::string(json_.unread()), stream_);
+      yaml_ = std::make_unique<YamlItemReader>(source_, *rest_, limits_, json_.line());
+    }
+    return yaml_->next(batch);
+  }
+
+ private:
+  std::shared_ptr<const std::string> source_;
+  TextLimits limits_;
+  MemoryStream stream_;
+  JsonItemSplitter json_;
+  std::unique_ptr<PrefixedStream> rest_;
+  std::unique_ptr<YamlItemReader> yaml_;
+};
+
+}  // namespace
+
 std::function<bool(ItemBatch&)> batches_of_text(std::string_view text, const std::string& source_name,
                                                 const TextLimits& limits) {
   const auto source = std::make_shared<const std::string>(source_name);
   const auto stream = std::make_shared<MemoryStream>(text);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
-    return [stream, splitter = std::make_shared<JsonItemSplitter>(source, limits)](ItemBatch& batch) {
-      return splitter->next(*stream, batch);
+    return [reader = std::make_shared<JsonFirstReader>(source, text, limits)](ItemBatch& batch) {
+      return reader->next(batch);
     };
   return [stream, reader = std::make_shared<YamlItemReader>(source, *stream, limits, 1)](ItemBatch& batch) {
     return reader->next(batch);

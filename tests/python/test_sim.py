@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sim: equal to a plain simulation over forks, the same bytes at any number of threads, and errors instead of crashes."""
+
+import gc
+import heapq
+import pickle
+
+import numpy as np
+import pytest
+from world import ENGINE_CONFIG, node, pod
+
+import berth
+from berth.sim import SCHEDULE, SET_ASIDE, Arrays, Event
+
+PODS = 60
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request):
+    return request.param
+
+
+@pytest.fixture
+def world(threads):
+    """A snapshot and pods of several sizes, some of which spread or repel each other."""
+    with berth.Engine(threads=threads, engine_config=ENGINE_CONFIG) as engine, engine.cluster() as cluster:
+        cluster.upsert_bulk([node(f"n{i}", 4 + i % 3, labels={"zone": f"z{i % 3}"}) for i in range(9)])
+        anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]}}
+        more = [{}, {"nodeSelector": {"zone": "z1"}}, {"affinity": anti}]
+        pods = cluster.pods(pod(f"p{i}", 1 + i % 3, labels={"app": "xyz"[i % 3]}, **more[i % 3]) for i in range(PODS))
+        with cluster.snapshot() as snapshot:
+            yield snapshot, pods
+        for each in pods:
+            each.close()
+
+
+def times(seed=1):
+    random = np.random.default_rng(seed)
+    return np.cumsum(random.exponential(1.0, PODS)).round(2), random.exponential(15.0, PODS).round(2)
+
+
+def policy(step, env, mask):
+    """An action that depends on the environment and the step: often legal, at times not."""
+    turn = (step * 7 + env * 3) % 10
+    legal = np.flatnonzero(mask)
+    if turn == 0:
+        return 5  # perhaps illegal
+    if turn == 1 or not len(legal):
+        return SET_ASIDE
+    return SCHEDULE if turn == 2 else int(legal[(step + env) % len(legal)])
+
+
+class Plain:
+    """The rules of Sim over a fork, written in Python."""
+
+    def __init__(self, snapshot, pods, order, arrivals, durations):
+        self.fork, self.pods, self.nodes = snapshot.fork(), pods, snapshot.nodes().tolist()
+        self.durations = durations
+        self.events = [(time, 1, p) for time, p in zip(arrivals, order)]  # endings come first: 0
+        heapq.heapify(self.events)
+        self.waiting, self.aside, self.time, self.placed = [], [], 0.0, 0
+        self.go_on()
+
+    def go_on(self):
+        while not self.waiting and self.events:
+            self.time, kind, p = heapq.heappop(self.events)
+            if kind == 0:
+                self.fork.remove_pod(self.pods[p])
+                self.waiting, self.aside = self.aside, []
+            else:
+                self.waiting.append(p)
+
+    def mask(self):
+        if not self.waiting:
+            return [0] * len(self.nodes)
+        return [int(self.fork.check(self.pods[self.waiting[0]], number)) for number in self.nodes]
+
+    def step(self, action):
+        at, illegal = -1, 0
+        if self.waiting:
+            p = self.waiting.pop(0)
+            if action == SCHEDULE:
+                number = self.fork.schedule(self.pods[p]).node[0]
+                at = -1 if number == berth.NO_NODE else self.nodes.index(number)
+            elif action != SET_ASIDE:
+                illegal = int(not (0 <= action < len(self.nodes) and self.fork.check(self.pods[p], self.nodes[action])))
+                if not illegal:
+                    at = action
+                    self.fork.add_pod(self.pods[p], self.nodes[action])
+            if at < 0:
+                self.aside.append(p)
+            else:
+                self.placed += 1
+                heapq.heappush(self.events, (self.time + self.durations[p], 0, p))
+            self.go_on()
+        return at, illegal
+
+    def shown(self):
+        return (self.waiting[0] if self.waiting else -1, self.placed, len(self.waiting) + len(self.aside), self.time,
+                int(not self.waiting))
+
+
+def test_environments_equal_a_plain_simulation(world):
+    snapshot, pods = world
+    arrivals, durations = times()
+    with berth.Sim(snapshot, pods, 3, arrivals=arrivals, durations=durations, shuffle=False) as sim:
+        plain = [Plain(snapshot, pods, range(PODS), arrivals, durations) for _ in range(3)]
+        out = sim.reset(0)
+        steps = placed = illegal = 0
+        while not out.done.all():
+            for e, each in enumerate(plain):
+                assert (out.pod[e], out.placed[e], out.pending[e], out.time[e], out.done[e]) == each.shown()
+                assert out.mask[e].tolist() == each.mask()
+            actions = [policy(steps, e, out.mask[e]) for e in range(3)]
+            expected = [each.step(action) for each, action in zip(plain, actions)]
+            out = sim.step(actions, out)
+            assert list(zip(out.node, out.illegal)) == expected
+            illegal += int(out.illegal.sum())
+            steps += 1
+        placed = int(out.placed.sum())
+        assert steps > PODS and placed > PODS and illegal > 0
+        for each in plain:
+            each.fork.close()
+
+
+def recorded(snapshot, pods, envs, seeds, threads=0):
+    """All bytes of an episode."""
+    arrivals, durations = times(2)
+    with berth.Sim(snapshot, pods, envs, arrivals=arrivals, durations=durations, events=True, threads=threads) as sim:
+        out = sim.reset(seeds)
+        said = [b"".join(getattr(out, name).tobytes() for name in Arrays.__dataclass_fields__)]
+        for step in range(120):
+            out = sim.step([policy(step, seed, mask) for seed, mask in zip(seeds, out.mask)], out)
+            said.append(b"".join(getattr(out, name).tobytes() for name in Arrays.__dataclass_fields__))
+        events = sim.take_events()
+        assert len(sim.take_events().env) == 0
+        return said, events
+
+
+def test_same_seeds_and_actions_give_the_same_bytes(world):
+    snapshot, pods = world
+    seeds = list(range(6))
+    one, events = recorded(snapshot, pods, 6, seeds, threads=1)
+    assert recorded(snapshot, pods, 6, seeds, threads=6)[0] == one == recorded(snapshot, pods, 6, seeds)[0]
+    assert recorded(snapshot, pods, 6, [9, 1, 2, 3, 4, 5])[0] != one
+    alone = recorded(snapshot, pods, 1, [3])[1]
+    mine = events.env == 3  # what is beside an environment changes nothing
+    for name in ("time", "kind", "pod", "node"):
+        assert getattr(events, name)[mine].tolist() == getattr(alone, name).tolist()
+
+
+def test_events_are_columns(world):
+    snapshot, pods = world
+    events = recorded(snapshot, pods, 2, [1, 2])[1]
+    kinds = set(events.kind.tolist())
+    assert {Event.SUBMITTED, Event.PLACED, Event.SET_ASIDE, Event.FINISHED} <= kinds
+    for e in range(2):
+        assert (np.diff(events.time[events.env == e]) >= 0).all()
+    placed = events.kind == Event.PLACED
+    assert (events.node[placed] >= 0).all() and (events.node[~placed] == -1).all()
+    pandas = pytest.importorskip("pandas")
+    frame = events.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and frame["kind"].iloc[0] == "submitted"
+
+
+def test_some_environments_are_reset_alone(world):
+    snapshot, pods = world
+    with berth.Sim(snapshot, pods, 2) as sim:
+        out = sim.reset([1, 2])
+        for _ in range(5):
+            out = sim.step([SCHEDULE, SCHEDULE], out)
+        rows = out.mask[1].copy(), out.pod[1], out.placed[1]
+        first = out.placed[0]
+        sim.reset([7, 7], out, which=[True, False])
+        assert out.placed[0] == 0 < first and out.pod[1] == rows[1] and out.placed[1] == rows[2]
+        assert out.mask[1].tolist() == rows[0].tolist() and out.time[0] == 0.0
+
+
+def test_an_episode_that_is_over_stays_so(world):
+    snapshot, pods = world
+    with berth.Sim(snapshot, pods[:2], 1, shuffle=False) as sim, berth.Sim(snapshot, [], 1) as empty:
+        out = sim.reset(0)
+        out = sim.step([SCHEDULE], out)
+        out = sim.step([SET_ASIDE], out)
+        assert out.done[0] == 1 and out.pod[0] == -1 and out.placed[0] == 1 and out.pending[0] == 1
+        again = sim.step([0])
+        assert again.done[0] == 1 and again.illegal[0] == 0 and not again.mask.any()
+        assert empty.reset(0).done[0] == 1
+
+
+def test_wrong_arguments_are_errors(world):
+    snapshot, pods = world
+    for bad in ({"arrivals": [1.0]}, {"arrivals": [1.0] * (PODS - 1) + [0.0]}, {"durations": [0.0] * PODS},
+                {"arrivals": [float("nan")] * PODS}, {"arrivals": [float("inf")] * PODS}, {"durations": [-1.0] * PODS}):
+        with pytest.raises(ValueError):
+            berth.Sim(snapshot, pods, 1, **bad)
+    with pytest.raises(ValueError):
+        berth.Sim(snapshot, pods, 0)
+    with pytest.raises(ValueError, match="uid"):
+        berth.Sim(snapshot, [pods[0], pods[0]], 1)
+    with berth.Sim(snapshot, pods, 2) as sim:
+        with pytest.raises(berth.StateError):
+            sim.step([0, 0])
+        out = sim.reset([0, 1])
+        for call in (lambda: sim.step([0]), lambda: sim.reset([1]), lambda: sim.step([0, 0], Arrays.of(1, 9)),
+                     lambda: sim.step([0, 0], Arrays.of(2, 8)), lambda: sim.reset([1, 2], which=[1])):
+            with pytest.raises(ValueError):
+                call()
+        read_only = sim.arrays()
+        read_only.mask.flags.writeable = False
+        other = Arrays(*[np.zeros(2, dtype=np.int16) if name == "pod" else getattr(out, name) for name in Arrays.__dataclass_fields__])
+        for bad in (read_only, other):
+            with pytest.raises((TypeError, RuntimeError, ValueError)):
+                sim.step([0, 0], bad)
+        with pytest.raises(TypeError):
+            pickle.dumps(sim)
+    for call in (lambda: sim.reset([0, 1]), lambda: sim.step([0, 0]), sim.take_events):
+        with pytest.raises(berth.ClosedError, match="sim"):
+            call()
+    assert sim.closed
+
+
+def test_pods_of_a_sim_live_as_long_as_it(world):
+    snapshot, pods = world
+    with snapshot.cluster.pod(pod("q", 1)) as q:
+        sim = berth.Sim(snapshot, [q], 4)
+    assert sim.reset(0).pod.tolist() == [0] * 4 and q.closed
+    assert berth.open_handles()["fork"] == 4
+    assert len(pods) == PODS
+    del sim
+    gc.collect()
+    assert berth.open_handles()["fork"] == 0
