@@ -48,10 +48,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--prefix", required=True)
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- ARGUMENT OF GO TEST")
-    options = parser.parse_args()
-    if options.arguments[:1] == ["--"]:
-        del options.arguments[0]
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:split])
+    arguments = sys.argv[split + 1:]
     go = shutil.which("go")
     if not go:
         skip("there is no Go")
@@ -71,9 +70,8 @@ def main():
     wrong = run("gofmt", "-l", ".", capture_output=True, text=True)
     if wrong.returncode != 0 or wrong.stdout:
         sys.exit("gofmt would change:\n" + wrong.stdout + wrong.stderr)
-    at = options.arguments.index("-tags") if "-tags" in options.arguments else 0
-    tags = options.arguments[at:at + 2] if "-tags" in options.arguments else []
-    for command in ([go, "vet", *tags, "./..."], [go, "test", "-count=1", *options.arguments, "./..."]):
+    tags = arguments[arguments.index("-tags"):][:2] if "-tags" in arguments else []
+    for command in ([go, "vet", *tags, "./..."], [go, "test", "-count=1", *arguments, "./..."]):
         status = run(*command).returncode
         if status != 0:
             return status
