@@ -3,6 +3,7 @@
 package berth
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -93,12 +94,16 @@ var leaks struct {
 }
 
 // Every handle that a test opens is closed at its end; what is not is told with the stack that made it.
+// Benchmarks go without the stacks, which cost more than a call.
 func TestMain(m *testing.M) {
-	ReportLeaks(func(kind, stack string) {
-		leaks.Lock()
-		defer leaks.Unlock()
-		leaks.found = append(leaks.found, kind+" made by\n"+stack)
-	})
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		ReportLeaks(func(kind, stack string) {
+			leaks.Lock()
+			defer leaks.Unlock()
+			leaks.found = append(leaks.found, kind+" made by\n"+stack)
+		})
+	}
 	status := m.Run()
 	if open := OpenHandles(); len(open) > 0 && status == 0 {
 		leaks.Lock()
