@@ -26,6 +26,7 @@ def skip(reason):
 
 
 def environment_of(prefix):
+    prefix = os.path.abspath(prefix)
     found = glob.glob(os.path.join(prefix, "**", "pkgconfig", "berth.pc"), recursive=True)
     if not found:
         sys.exit(f"no berth.pc below {prefix}")
