@@ -28,7 +28,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer \
+        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer go-long \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
@@ -56,6 +56,7 @@ help:
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-embed    what calls of libberth cost, through berth.h, on the same cluster'
 	@echo 'make bench-embed-peer   the same questions through berth.h and through upstream'"'"'s framework; needs Go'
+	@echo 'make go-long    the random tests of go/ with full counts (GO_HISTORIES=10000 GO_CLUSTERS=200 SEED=1); needs Go'
 	@echo 'make bench-plugin   examples/plugin beside the same rule built in; CLUSTER=FILE, a cluster with pods of Deployments app-N'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make bench-peer-preemption   the same for preemption'
@@ -246,6 +247,18 @@ bench-embed-peer: peer
 	cmake --preset bench
 	cmake --build --preset bench --target bench_embed_peer -j $(JOBS)
 	bench/peer/embed.py --berth build/bench/bench/bench_embed_peer --peer build/oracle/peer
+
+# The random tests of go/ with their full counts: docs/go.md.
+GO_HISTORIES ?= 10000
+GO_CLUSTERS ?= 200
+go-long:
+	scripts/install_dependencies.sh build
+	cmake --preset host $(CONFIGURE_ARGS)
+	cmake --build --preset host --target berth_library berth_archive -j $(JOBS)
+	cmake --install build/host --component library --prefix build/go-prefix
+	tests/go/go_module.py go/adapters/informer --prefix build/go-prefix -- -run Random -histories $(GO_HISTORIES) -seed $(SEED)
+	tests/go/go_module.py go/adapters/descheduler --prefix build/go-prefix -- -run Refuses -clusters 1000 -seed $(SEED)
+	tests/go/go_module.py go/adapters/scheduler --prefix build/go-prefix -- -run DoesTheSame -clusters $(GO_CLUSTERS) -seed $(SEED)
 
 bench-plugin:
 	scripts/install_dependencies.sh build bench

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [docker] [reformat]
-#   format    clang-format would change nothing in tracked and new C++ files
+#   format    clang-format would change nothing in tracked and new C++ files, and gofmt, where it is found, nothing in Go files
 #   includes, sources, docs    the scripts in this folder; sources also runs shellcheck, docs also check_citations.py
 #   tidy      clang-tidy on the C++ files that differ from BERTH_TIDY_BASE: a commit, or "none" for all files. The default is
 #             the commit in .ci/tidy-base, the last one whose files were all checked. A header is read through a source that
@@ -111,6 +111,16 @@ left_out() {
 
 check_format() {
   cxx_files | xargs -r clang-format-19 --dry-run -Werror
+  check_gofmt
+}
+
+# go vet runs with the tests labelled go, which have the library that it needs.
+check_gofmt() {
+  local wrong
+  command -v gofmt >/dev/null || return 0
+  wrong=$(git ls-files --cached --others --exclude-standard -- '*.go' |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -r gofmt -l)
+  [ -z "$wrong" ] || { echo "gofmt would change:"; echo "$wrong"; return 1; }
 }
 
 check_shell() {

@@ -1,0 +1,3 @@
+module berth.dev/go
+
+go 1.25.0
