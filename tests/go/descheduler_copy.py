@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-from go_module import environment_of, needs_newer_go, skip
+from go_module import environment_of, needs_newer_go, skip, skip_adapters_if_asked
 
 MODULE = "sigs.k8s.io/descheduler@v0.36.0"
 TESTS = "TestNodeFit|TestPodFits.*|TestDefaultEvictorPreEvictionFilter"
@@ -88,6 +88,7 @@ def main():
     for name in ("source", "build", "prefix"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
+    skip_adapters_if_asked()
     go = shutil.which("go")
     if not go or not shutil.which("pkg-config"):
         skip("there is no Go or no pkg-config")
