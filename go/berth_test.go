@@ -102,12 +102,53 @@ func TestChecksTellReasonsByColumn(t *testing.T) {
 	if len(limited.Fits) != 1 || !limited.Fits[0] {
 		t.Errorf("%+v", limited.CheckColumns)
 	}
-	if !strings.Contains(string(must(snapshot.Explain(large, ExplainOptions{}))(t)), "Insufficient cpu") {
+	if !strings.Contains(string(must(snapshot.Explain(t.Context(), large, ExplainOptions{}))(t)), "Insufficient cpu") {
 		t.Error("no explanation")
 	}
-	preempt := closing(t, must(snapshot.Preempt(large, false))(t))
+	preempt := closing(t, must(snapshot.Preempt(t.Context(), large, false))(t))
 	if len(preempt.Nodes) != 0 || preempt.Message == "" {
 		t.Errorf("%+v", preempt)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := snapshot.Explain(over, large, ExplainOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("explain: %v", err)
+	}
+	if _, err := snapshot.Preempt(over, large, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("preempt: %v", err)
+	}
+}
+
+func TestMemoryOfHandlesIsTold(t *testing.T) {
+	engine := closing(t, must(NewEngine(&EngineOptions{MaxMemoryBytes: 1 << 30}))(t))
+	cluster := closing(t, must(engine.NewCluster())(t))
+	before := must(engine.Memory())(t)
+	ok(t, cluster.Upsert(podText("q", 1, "")))
+	pod := newTestPod(t, cluster, "p", 1)
+	snapshot := closing(t, must(cluster.NewSnapshot())(t))
+	fork := closing(t, must(snapshot.Fork())(t))
+	set := closing(t, must(cluster.NewNodeSet(nil))(t))
+	result := closing(t, must(snapshot.CheckBulk(t.Context(), []*Pod{pod}, nil))(t))
+	for name, memory := range map[string]func() (uint64, error){
+		"cluster": cluster.Memory, "pod": pod.Memory, "snapshot": snapshot.Memory, "fork": fork.Memory, "set": set.Memory,
+		"result": result.Memory,
+	} {
+		if must(memory())(t) == 0 {
+			t.Errorf("%s: 0 bytes", name)
+		}
+	}
+	if after := must(engine.Memory())(t); after <= before {
+		t.Errorf("%d bytes, and %d before", after, before)
+	}
+	uncapped := closing(t, must(NewEngine(nil))(t))
+	if _, err := uncapped.Memory(); !errors.Is(err, State) {
+		t.Errorf("without a cap: %v", err)
+	}
+	small := closing(t, must(NewEngine(&EngineOptions{MaxMemoryBytes: 1}))(t))
+	one := closing(t, must(small.NewCluster())(t))
+	ok(t, one.Upsert(podText("q", 1, "a"))) // one call may pass the cap
+	if _, err := one.NewSnapshot(); !errors.Is(err, Memory) {
+		t.Errorf("above the cap: %v", err)
 	}
 }
 

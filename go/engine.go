@@ -40,6 +40,7 @@ type EngineOptions struct {
 	Backend             string // "auto", "cpu", "reference" or "cuda"
 	Seed                uint64 // of draws among equal nodes; 0: what EngineConfig says
 	Threads             int    // of each cluster, at most; 0: what EngineConfig says, else one per core
+	MaxMemoryBytes      uint64 // of all handles together: a call that passes it is Memory; 0: no cap
 	LogLevel            LogLevel
 	// Log takes one message. It is called on the goroutine that is in a call, behind its work; a call back into any
 	// handle of the engine is Reentry. It must not panic. Nil: silent.
@@ -69,6 +70,7 @@ func NewEngine(options *EngineOptions) (*Engine, error) {
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	o.flags = bit(options.AllowUnsupported, C.BERTH_ENGINE_ALLOW_UNSUPPORTED)
 	o.seed, o.threads, o.log_level = C.uint64_t(options.Seed), C.int32_t(options.Threads), C.int32_t(options.LogLevel)
+	o.max_memory_bytes = C.uint64_t(options.MaxMemoryBytes)
 	var err error
 	for _, text := range []struct {
 		to   **C.char

@@ -5,7 +5,10 @@ package berth
 // #include <berth/berth.h>
 import "C"
 
-import "unsafe"
+import (
+	"context"
+	"unsafe"
+)
 
 // asker is what snapshots and forks have in common: one of the two, and the questions that both answer.
 type asker struct {
@@ -110,30 +113,46 @@ func (a *asker) Nodes() ([]NodeID, error) {
 	}
 }
 
+// askOptions are those of a call that asks about one pod, until the context ends.
+func (c *call) askOptions(ctx context.Context, flags C.uint32_t) (C.berth_ask_options, error) {
+	o := C.berth_ask_options{flags: flags}
+	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
+	if err := c.follow(ctx); err != nil {
+		return o, err
+	}
+	o.deadline_us, o.cancel = c.deadline, c.token
+	return o, nil
+}
+
 // ExplainOptions say what an explanation is of.
 type ExplainOptions struct {
 	AsMoved        bool // spec.nodeName is ignored, and the pod's own running copy is taken out first
 	WithPreemption bool // add what preemption would do for a pod that fits nowhere
 }
 
-// Explain is what every node says of a pod: one record of docs/schemas/explain-record.schema.json.
-func (a *asker) Explain(pod *Pod, options ExplainOptions) ([]byte, error) {
+// Explain is what every node says of a pod: one record of docs/schemas/explain-record.schema.json. Where the context
+// ends it there is no record.
+func (a *asker) Explain(ctx context.Context, pod *Pod, options ExplainOptions) ([]byte, error) {
 	c := begin("Explain")
 	defer c.end()
 	if err := c.useWith(&a.handle, pod); err != nil {
 		return nil, err
 	}
 	flags := bit(options.AsMoved, C.BERTH_AS_MOVED) | bit(options.WithPreemption, C.BERTH_WITH_PREEMPTION)
+	o, err := c.askOptions(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
 	var status C.berth_status
 	if a.fork != nil {
-		status = C.berth_fork_explain(a.fork, pod.p, flags, &c.result, &c.err)
+		status = C.berth_fork_explain_until(a.fork, pod.p, &o, &c.result, &c.err)
 	} else {
-		status = C.berth_snapshot_explain(a.snapshot, pod.p, flags, &c.result, &c.err)
+		status = C.berth_snapshot_explain_until(a.snapshot, pod.p, &o, &c.result, &c.err)
 	}
+	defer C.berth_result_free(&c.result)
 	if err := c.failed(status); err != nil {
 		return nil, err
 	}
-	defer C.berth_result_free(&c.result)
 	if err := c.failed(C.berth_result_json(c.result, &c.text, &c.err)); err != nil {
 		return nil, err
 	}
@@ -167,23 +186,27 @@ func (r *PreemptResult) Close() error {
 }
 
 // Preempt tells whom the pod would evict, and where: upstream's dry run on every node where eviction can help, and its
-// choice. It evicts nobody.
-func (a *asker) Preempt(pod *Pod, asMoved bool) (*PreemptResult, error) {
+// choice. It evicts nobody. Where the context ends it there is no candidate, which says nothing of the cluster.
+func (a *asker) Preempt(ctx context.Context, pod *Pod, asMoved bool) (*PreemptResult, error) {
 	c := begin("Preempt")
 	defer c.end()
 	if err := c.useWith(&a.handle, pod); err != nil {
 		return nil, err
 	}
-	flags := bit(asMoved, C.BERTH_AS_MOVED)
-	var status C.berth_status
-	if a.fork != nil {
-		status = C.berth_fork_preempt(a.fork, pod.p, flags, &c.result, &c.err)
-	} else {
-		status = C.berth_snapshot_preempt(a.snapshot, pod.p, flags, &c.result, &c.err)
-	}
-	if err := c.failed(status); err != nil {
+	o, err := c.askOptions(ctx, bit(asMoved, C.BERTH_AS_MOVED))
+	if err != nil {
 		return nil, err
 	}
+	var status C.berth_status
+	if a.fork != nil {
+		status = C.berth_fork_preempt_until(a.fork, pod.p, &o, &c.result, &c.err)
+	} else {
+		status = C.berth_snapshot_preempt_until(a.snapshot, pod.p, &o, &c.result, &c.err)
+	}
+	return answered(c, status, newPreemptResult)
+}
+
+func newPreemptResult(c *call) (*PreemptResult, error) {
 	r := &PreemptResult{}
 	r.take(c)
 	err := r.bind(c, binding{C.BERTH_COLUMN_NODE, &r.Nodes}, binding{C.BERTH_COLUMN_VIOLATIONS, &r.Violations},

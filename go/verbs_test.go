@@ -17,6 +17,10 @@ var leftOut = map[string]string{
 	"berth_cancel_reset":        "a token lives as long as its call",
 	"berth_snapshot_check_bulk": "berth_snapshot_check_bulk_until() is the same with a context",
 	"berth_fork_check_bulk":     "the same of forks",
+	"berth_snapshot_explain":    "berth_snapshot_explain_until() is the same with a context",
+	"berth_fork_explain":        "the same of forks",
+	"berth_snapshot_preempt":    "berth_snapshot_preempt_until() is the same with a context",
+	"berth_fork_preempt":        "the same of forks",
 	"berth_result_arrow":        "columns are slices",
 	"berth_result_dlpack":       "columns are slices",
 }

@@ -184,13 +184,32 @@ class Questions:
             self._check_bulk(asked, self._node_set(nodes), flags, microseconds_of(deadline), cancel), asked
         )
 
-    def explain(self, pod: Pod, *, as_moved: bool = False, with_preemption: bool = False) -> Explanation:
-        """What every node says of a pod, with scores. Raises UnsupportedError of a pod that cannot be judged."""
-        return Explanation(self._explain(pod, flags_of(as_moved=as_moved, with_preemption=with_preemption)), (pod,))
+    def explain(
+        self,
+        pod: Pod,
+        *,
+        as_moved: bool = False,
+        with_preemption: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> Explanation:
+        """What every node says of a pod, with scores. Raises UnsupportedError of a pod that cannot be judged. With the
+        status CANCELLED or DEADLINE there is no record."""
+        flags = flags_of(as_moved=as_moved, with_preemption=with_preemption)
+        return Explanation(self._explain(pod, flags, microseconds_of(deadline), cancel), (pod,))
 
-    def preempt(self, pod: Pod, *, as_moved: bool = False) -> PreemptResult:
-        """Whom the pod would evict, and where. Evicts nobody."""
-        return PreemptResult(self._preempt(pod, flags_of(as_moved=as_moved)), (pod,))
+    def preempt(
+        self,
+        pod: Pod,
+        *,
+        as_moved: bool = False,
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> PreemptResult:
+        """Whom the pod would evict, and where. Evicts nobody. With the status CANCELLED or DEADLINE there is no candidate,
+        which says nothing of the cluster."""
+        flags = flags_of(as_moved=as_moved)
+        return PreemptResult(self._preempt(pod, flags, microseconds_of(deadline), cancel), (pod,))
 
     def max_replicas(
         self,

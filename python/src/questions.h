@@ -21,8 +21,8 @@ struct Calls;
   struct Calls<berth_##kind> {                                           \
     static constexpr auto check = berth_##kind##_check;                  \
     static constexpr auto check_until = berth_##kind##_check_bulk_until; \
-    static constexpr auto explain = berth_##kind##_explain;              \
-    static constexpr auto preempt = berth_##kind##_preempt;              \
+    static constexpr auto explain = berth_##kind##_explain_until;        \
+    static constexpr auto preempt = berth_##kind##_preempt_until;        \
     static constexpr auto max_replicas = berth_##kind##_max_replicas;    \
     static constexpr auto scale_up = berth_##kind##_scale_up;            \
     static constexpr auto drain = berth_##kind##_drain;                  \
@@ -85,20 +85,31 @@ Answer check_bulk(const Handle<Raw>& self, nb::handle pods, const NodeSetHandle*
   });
 }
 
-template <class Raw>
-Answer explain(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flags) {
+/// A question about one pod with berth_ask_options.
+template <class Raw, class Call>
+Answer ask_about(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flags, std::uint64_t deadline_us,
+                 const CancelHandle* cancel, Call&& call) {
   const auto asked = pod.use();
+  const Cancel token(cancel);
+  berth_ask_options options = BERTH_ASK_OPTIONS_INIT;
+  options.flags = flags;
+  options.deadline_us = deadline_us;
+  options.cancel = token.get();
   return ask(self, [&](Raw* raw, berth_result** result, berth_error* error) {
-    return Calls<Raw>::explain(raw, asked.get(), flags, result, error);
+    return call(raw, asked.get(), &options, result, error);
   });
 }
 
 template <class Raw>
-Answer preempt(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flags) {
-  const auto asked = pod.use();
-  return ask(self, [&](Raw* raw, berth_result** result, berth_error* error) {
-    return Calls<Raw>::preempt(raw, asked.get(), flags, result, error);
-  });
+Answer explain(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flags, std::uint64_t deadline_us,
+               const CancelHandle* cancel) {
+  return ask_about(self, pod, flags, deadline_us, cancel, Calls<Raw>::explain);
+}
+
+template <class Raw>
+Answer preempt(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flags, std::uint64_t deadline_us,
+               const CancelHandle* cancel) {
+  return ask_about(self, pod, flags, deadline_us, cancel, Calls<Raw>::preempt);
 }
 
 template <class Raw>
@@ -191,8 +202,10 @@ void bind_questions(nb::class_<Handle<Raw>>& type) {
   type.def("_check_details", &check_details<Raw>, nb::arg("pod"), nb::arg("node"), nb::arg("flags"));
   type.def("_check_bulk", &check_bulk<Raw>, nb::arg("pods"), nb::arg("nodes").none(), nb::arg("flags"),
            nb::arg("deadline_us"), nb::arg("cancel").none());
-  type.def("_explain", &explain<Raw>, nb::arg("pod"), nb::arg("flags"));
-  type.def("_preempt", &preempt<Raw>, nb::arg("pod"), nb::arg("flags"));
+  type.def("_explain", &explain<Raw>, nb::arg("pod"), nb::arg("flags"), nb::arg("deadline_us"),
+           nb::arg("cancel").none());
+  type.def("_preempt", &preempt<Raw>, nb::arg("pod"), nb::arg("flags"), nb::arg("deadline_us"),
+           nb::arg("cancel").none());
   type.def("_max_replicas", &max_replicas<Raw>, nb::arg("shapes"), nb::arg("nodes").none(), nb::arg("keys"),
            nb::arg("per_node"), nb::arg("flags"), nb::arg("deadline_us"), nb::arg("cancel").none());
   type.def("_scale_up", &scale_up<Raw>, nb::arg("pods"), nb::arg("shapes"), nb::arg("nodes").none(), nb::arg("flags"),

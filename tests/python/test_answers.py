@@ -186,6 +186,17 @@ def test_wrong_types_are_type_errors(asked, cluster):
         assert one.by_value() == {"x": 4, "y": 2}
 
 
+def test_questions_about_one_pod_are_cancelled(asked, cluster):
+    p = cluster.pod(pod("p", 1))
+    with berth.CancelToken() as token:
+        token.trigger()
+        for call in (lambda: asked.explain(p, cancel=token), lambda: asked.preempt(p, cancel=token)):
+            with call() as result:
+                assert result.status is berth.Status.CANCELLED and not result.complete
+    with asked.explain(p, deadline=60) as result:
+        assert result.complete and result["pod"]
+
+
 def test_cancelled_answers_have_tables(asked, cluster):
     pytest.importorskip("pandas")
     pods = cluster.pods([pod("p", 1), pod("q", 1)])

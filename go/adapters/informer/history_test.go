@@ -333,7 +333,7 @@ func answers(t *testing.T, cluster *berth.Cluster) []string {
 	counts, err := snapshot.MaxReplicas(t.Context(), probes, nil)
 	ok(t, err)
 	defer counts.Close()
-	victims, err := snapshot.Preempt(probes[4], false)
+	victims, err := snapshot.Preempt(t.Context(), probes[4], false)
 	ok(t, err)
 	defer victims.Close()
 	for i, at := range victims.Nodes {
