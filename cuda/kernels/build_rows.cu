@@ -89,7 +89,9 @@ template <int kThreads>
 __global__ void __launch_bounds__(kThreads, BuildRowsTuning::kEvaluateBlocksMin)
     evaluate_rows_kernel(const __grid_constant__ DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
                          std::int32_t rows_per_tile) {
-  __shared__ RowOfTile tile[BuildRowsTuning::kRowsMax];
+  // Raw, because nothing in shared memory may have a constructor.
+  alignas(RowOfTile) __shared__ unsigned char bytes[BuildRowsTuning::kRowsMax * sizeof(RowOfTile)];
+  auto* const tile = reinterpret_cast<RowOfTile*>(bytes);
   __shared__ std::int32_t feasible[BuildRowsTuning::kRowsMax];
   const auto node = static_cast<std::int32_t>(blockIdx.x % node_blocks * kThreads + threadIdx.x);
   const std::int32_t first = static_cast<std::int32_t>(blockIdx.x / node_blocks) * rows_per_tile;
