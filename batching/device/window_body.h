@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "batching/device/cell_selection.h"
 #include "batching/device/commit_body.h"
@@ -112,7 +113,6 @@ class WindowCommit {
     const bool counts = counts_feasible(pod_class, row, layout.cell_count, batch_.pod_count);
     const CellSelection<Solo, WindowRow> selection(solo_, state_, {layout, row.live, memory_().cells}, pod_class, 0);
     if (solo_.index() == 0) {
-      ahead.row_index = row_index;
       ahead.cell_count = layout.cell_count;
       ahead.counts = counts;
       ahead.is_plain = selection.is_plain();
@@ -120,6 +120,10 @@ class WindowCommit {
     }
     for (std::int32_t cell = 0; cell < layout.cell_count; ++cell) read_tops_ahead(layout, row_index, cell, ahead);
     solo_.barrier();
+    read_tops_with_pod(pod_class, ahead);
+  }
+  /// The candidates as they would be with the pod.
+  BERTH_HD void read_tops_with_pod(const DeviceClass& pod_class, WindowPod& ahead) const {
     const std::int32_t each = ahead.read_of_cell();
     for (std::int32_t r = solo_.index(); r < each * ahead.cell_count; r += solo_.size()) {
       const std::int32_t cell = r / each;

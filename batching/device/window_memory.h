@@ -98,7 +98,6 @@ struct WindowPod {
   static constexpr std::int32_t kTops = kWindowPartMax + 1;
   /// Nodes that are also read with the pod, divided among the cells.
   static constexpr std::int32_t kRead = 32;
-  std::int32_t row_index;  ///< of the batch
   std::int32_t cell_count;
   bool counts;           ///< counts_feasible()
   bool is_plain;         ///< CellSelection::is_plain()

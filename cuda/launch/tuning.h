@@ -10,10 +10,6 @@
 
 namespace berth::cuda {
 
-inline constexpr std::uint32_t kWarpThreads = 32;
-inline constexpr std::uint32_t kBlockThreadsMax = 1024;
-inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with clusters grants
-
 /// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
   static constexpr int kEvaluateThreads = 256;   ///< of the blocks that evaluate; others were not measured
@@ -64,7 +60,10 @@ struct CommitRunTuning {
   std::uint32_t threads_per_block;
 };
 
-inline constexpr int kSmMin = 80;  // the oldest that cmake/cuda.cmake builds for
+inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint32_t kBlockThreadsMax = 1024;
+inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with clusters grants
+inline constexpr int kSmMin = 80;                      // the oldest that cmake/cuda.cmake builds for
 
 constexpr BuildRowsTuning build_rows_tuning(int sm) {
   if (sm >= 90) return {.threads_per_block = 256, .rows_per_tile = 16};  // not measured
