@@ -21,6 +21,17 @@ std::string read_pem(const std::string& path, const char* what) {
   return text;
 }
 
+/// @return whether `read` did not throw
+template <class Read>
+bool try_to(Read&& read) {
+  try {
+    read();
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 FileCredentials::FileCredentials(FileIdentity identity, Surroundings around)
@@ -64,14 +75,8 @@ void FileCredentials::read_certificate_files() {
 void FileCredentials::read_files_again() {
   // What was read before goes on: a file that is being replaced may be missing for a moment, and where it stays away
   // the server's 401 says so.
-  try {
-    if (!parts_.token_file.empty()) read_token_file();
-  } catch (const std::runtime_error&) {
-  }
-  try {
-    read_certificate_files();
-  } catch (const std::runtime_error&) {
-  }
+  if (!parts_.token_file.empty()) try_to([&] { read_token_file(); });
+  try_to([&] { read_certificate_files(); });
   read_us_ = around_.clock->now_us();
   is_refused_ = false;
 }

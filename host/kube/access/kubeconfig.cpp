@@ -61,7 +61,7 @@ void refuse_both(const JsonValue& parent, std::string_view data, std::string_vie
 /// Present, and not empty as clientcmd sees it.
 bool is_given(const JsonValue& value) {
   if (!value.present()) return false;
-  if (value.is_string()) return std::string_view(value.element()) != std::string_view();
+  if (value.is_string()) return !std::string_view(value.element()).empty();
   if (value.is_array()) return simdjson::dom::array(value.element()).size() > 0;
   return true;
 }
