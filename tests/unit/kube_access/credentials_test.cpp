@@ -293,9 +293,8 @@ TEST_F(OpenAccessTest, SendsNoIdentityOverHttp) {
 }
 
 TEST_F(OpenAccessTest, RunsTheKubeconfigsPlugin) {
-  const std::string command =
-      folder.write_script("plugin", "echo '{\"apiVersion\": \"" + kV1 +
-                                        "\", \"kind\": \"ExecCredential\", \"status\": {\"token\": \"p\"}}'\n");
+  folder.write_script("plugin", "echo '{\"apiVersion\": \"" + kV1 +
+                                    "\", \"kind\": \"ExecCredential\", \"status\": {\"token\": \"p\"}}'\n");
   const std::string path =
       write_config("server: 'https://a'", "exec: {apiVersion: " + kV1 + ", command: ./plugin, interactiveMode: Never}");
   EXPECT_EQ(open({.kubeconfig = path}).credentials->current().authorization, "Bearer p");
