@@ -49,8 +49,8 @@ struct EventCounts {
 
 ObjectReference pod_reference(const Pod& pod, std::string_view resource_version);
 
-/// Writes events as client-go's tools/events does (docs/behaviour/scheduler-core.md 5.5 and 8.5), without I/O: whoever
-/// has it sends its requests and passes the answers on.
+/// Writes events as client-go's tools/events does (docs/behaviour/scheduler-core.md 5.5, docs/scheduler/access.md),
+/// without I/O: whoever has it sends its requests and passes the answers on.
 ///
 /// Equal events, but for their notes, become one object with a series: the second sets a count of 2, further ones are
 /// only counted. Every 6 minutes a series that was not seen for 6 minutes is written and forgotten, and so are single
