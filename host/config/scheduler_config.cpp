@@ -79,7 +79,7 @@ void decode_leader_election(const JsonValue& value, LeaderElection& out) {
 
 // ---- client connection
 
-void read_qps(const JsonValue& value, float& out) {
+void read_qps(const JsonValue& value, std::optional<float>& out) {
   double qps = 0;
   if (!value.read(qps)) return;
   if (qps > std::numeric_limits<float>::max() || qps < std::numeric_limits<float>::lowest()) {
@@ -100,7 +100,9 @@ void decode_client_connection(const JsonValue& connection, ClientConnection& out
     } else if (key == "qps") {
       read_qps(value, out.qps);
     } else if (key == "burst") {
-      read_in_range<std::int32_t>(value, out.burst, 0);
+      std::int32_t burst = 0;
+      read_in_range<std::int32_t>(value, burst, 0);
+      if (burst > 0) out.burst = burst;
     } else {
       return false;
     }
@@ -108,7 +110,6 @@ void decode_client_connection(const JsonValue& connection, ClientConnection& out
   });
   const ClientConnection defaults;
   if (out.content_type.empty()) out.content_type = defaults.content_type;
-  if (out.burst == 0) out.burst = defaults.burst;
 }
 
 // ---- profiles
@@ -172,12 +173,25 @@ void check_scheduler_names(const std::vector<ReadProfile>& profiles, ProblemSink
   }
 }
 
+PluginLists listed(const PluginSet& set) {
+  PluginLists lists;
+  for (const PluginEntry& entry : set.enabled) lists.enabled.push_back({entry.name, entry.weight});
+  for (const PluginEntry& entry : set.disabled) lists.disabled.push_back({entry.name, entry.weight});
+  return lists;
+}
+
+void keep_lists(const PluginSets& merged, Profile& profile) {
+  for (std::size_t i = 0; i < kExtensionPointCount; ++i) profile.lists[i] = listed(merged.points[i]);
+  profile.multi_point = listed(merged.multi_point);
+}
+
 std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink& sink, OutsidePlugins loaded = {}) {
   check_scheduler_names(read, sink);
   std::vector<Profile> profiles;
   std::vector<PluginSets> sets;
   for (std::size_t i = 0; i < read.size(); ++i) {
     expand(read[i].plugins, profile_path(i), read[i].profile, sink, loaded);
+    keep_lists(read[i].plugins, read[i].profile);
     profiles.push_back(std::move(read[i].profile));
     sets.push_back(std::move(read[i].plugins));
   }
