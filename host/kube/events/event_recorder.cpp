@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/kube/access/surroundings.h"
+#include "host/kube/watch/watch_text.h"
 
 namespace berth {
 namespace {
@@ -211,8 +212,8 @@ void EventRecorder::on_refused(Write write, const HttpResponse& response) {
   }
   // The try before was taken, and its answer was lost.
   if (write.form == Form::kCreate && response.status == 409 && write.tries > 0) return on_written(write);
-  reject(write,
-         "status " + std::to_string(response.status) + ": " + escaped_for_message(response.body, kReasonBytesMax));
+  reject(write, "status " + std::to_string(response.status) + ": " +
+                    escaped_for_message(read_api_status(response.body).message, kReasonBytesMax));
 }
 
 void EventRecorder::on_no_answer(Write write, const std::string& problem) {
