@@ -35,11 +35,11 @@ class VolumeCall : public KubeCall {
     std::size_t bound = 0;
     for (const std::string& name : claims_) {
       const StoredPtr<VolumeClaim> now = claim(name);
-      if (now == nullptr) return fail(name, "was deleted while its volume was bound");
+      if (now == nullptr) return fail_without(name);
       if (now->object->is_bound()) {
         ++bound;
       } else if (is_given_up(name, *now->object)) {
-        return fail(name, "provisioning failed");
+        return finish({StoreReason::kInternalError, "provisioning failed for PVC \"" + name_of(name) + "\""});
       }
     }
     if (bound == claims_.size()) finish({});
@@ -50,10 +50,10 @@ class VolumeCall : public KubeCall {
   }
 
  private:
-  void fail(const std::string& claim_name, std::string_view what) {
-    const std::string_view name = std::string_view(claim_name).substr(claim_name.find('/') + 1);
-    finish({StoreReason::kInternalError, std::string(what) + " for PVC \"" + std::string(name) + "\""});
+  void fail_without(const std::string& claim_name) {
+    finish({StoreReason::kNotFound, "PVC \"" + name_of(claim_name) + "\" was deleted while its volume was bound"});
   }
+  static std::string name_of(const std::string& full_name) { return full_name.substr(full_name.find('/') + 1); }
 
   /// A provisioner that cannot serve the node takes the annotation away.
   bool is_given_up(const std::string& name, const VolumeClaim& now) {
@@ -79,7 +79,7 @@ class VolumeCall : public KubeCall {
   void send_match(const VolumeDecisions::Match& match) {
     const StoredPtr<VolumeClaim> wanted = claim(match.claim);
     const StoredPtr<PersistentVolume> found = volume(match.volume);
-    if (wanted == nullptr) return fail(match.claim, "was deleted while its volume was bound");
+    if (wanted == nullptr) return fail_without(match.claim);
     if (found == nullptr) return finish(not_found(names_of(ObjectKind::kPersistentVolume), match.volume));
     send(volume_patch_request(*found->object, found->meta.resource_version, *wanted->object,
                               wanted->meta.resource_version));
@@ -87,7 +87,7 @@ class VolumeCall : public KubeCall {
 
   void send_provision(const VolumeDecisions::Provision& provision) {
     const StoredPtr<VolumeClaim> wanted = claim(provision.claim);
-    if (wanted == nullptr) return fail(provision.claim, "was deleted while its volume was bound");
+    if (wanted == nullptr) return fail_without(provision.claim);
     send(claim_patch_request(*wanted->object, wanted->meta.resource_version, decisions_->node_name));
   }
 

@@ -23,6 +23,7 @@ namespace {
 using Monotonic = std::chrono::steady_clock;
 
 constexpr std::size_t kIdleHandlesMax = 256;
+constexpr long kConnectionsMax = 64;  ///< where the server has no HTTP/2 and each request takes one
 
 void start_libcurl() {
   static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -37,6 +38,7 @@ struct CurlClient::Thread {
     multi = curl_multi_init();
     if (multi == nullptr) throw std::runtime_error("libcurl: no memory for a client");
     curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, kConnectionsMax);
     thread = std::thread([this] { run(); });
   }
   ~Thread() {

@@ -186,7 +186,8 @@ void Reflector::end_watch(const HttpResponse& response) {
     problem(fmt::format("cannot watch {}: {}", parts_.resource.name, text_of(status)));
     return retry(&Reflector::list_again);
   }
-  if (!was_short && (status.code == 0 || status.code == 200)) return open_watch();
+  const bool was_open = !response.was_not_sent && (status.code == 0 || status.code == 200);
+  if (was_open && !was_short) return open_watch();
   if (status.code == 200) status = {0, "", "the watch ended within a second and brought nothing", 0};
   problem(fmt::format("cannot watch {}: {}", parts_.resource.name, text_of(status)));
   const bool keeps_version = response.was_not_sent || status.code == kTooManyRequests;

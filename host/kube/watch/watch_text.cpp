@@ -79,6 +79,7 @@ bool WatchTextReader::read_line(std::string_view line, WatchLine& out) {
         simdjson::ondemand::object object;
         if ((error = field.value().get_object().get(object))) break;
         if ((error = object.raw_json().get(out.object))) break;
+        out.object = out.object.substr(0, out.object.rfind('}') + 1);  // white space may follow
       }
     }
   }
