@@ -4,6 +4,7 @@
 // how many failed. Exit status 0 when all that were asked for ran and passed.
 //
 //	live [--scheduler kube|berth] [--checks L-012,L-040] [--list] [--build build/live]
+//	live --bench [--candidates yardstick,kube] [--workloads basic] [--nodes 5000] [--pods 5000]
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"berth.dev/tests/live/bench"
 	"berth.dev/tests/live/checks"
 	"berth.dev/tests/live/cluster"
 	"berth.dev/tests/live/observer"
@@ -43,6 +45,12 @@ func main() {
 	flag.StringVar(&o.docs, "docs", "docs/live.md", "the list of checks, each of which has to be run")
 	flag.BoolVar(&o.list, "list", false, "write the rows of docs/live.md and end")
 	flag.BoolVar(&o.verbose, "v", false, "say when each check ends")
+	var measure bool
+	var client, kubeconfig string
+	flag.BoolVar(&measure, "bench", false, "measure instead of checking")
+	flag.StringVar(&client, "client", "", "be the client that --bench starts: bind-only or yardstick")
+	flag.StringVar(&kubeconfig, "kubeconfig", "", "with --client")
+	b := benchFlags()
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // client-go complains of every watch that a check breaks
 	if o.list {
@@ -53,6 +61,24 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	if client != "" {
+		if err := bench.Client(ctx, kubeconfig, client == "yardstick"); err != nil {
+			fmt.Fprintln(os.Stderr, client+":", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if measure {
+		status, err := runBench(ctx, o, b)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "live-bench:", err)
+		}
+		if status != 0 {
+			stop()
+			os.Exit(status)
+		}
+		return
+	}
 	chosen, err := choose(o.only)
 	if err == nil && o.only == "" {
 		err = compare(o.docs, chosen)
