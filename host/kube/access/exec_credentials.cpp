@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/kube/access/key_pair.h"
+
 namespace berth {
 namespace {
 
@@ -171,6 +173,11 @@ ExecCredentials::Outcome ExecCredentials::run_plugin() const {
   const std::vector<std::string> environment = environment_of(around_, config_, info);
   const ChildResult result = run_child(path, config_.arguments, environment, limits_, &is_cancelled_);
   ExecCredential credential = credential_of(result, path);
+  if (!credential.key_pem.empty()) {
+    const std::string problem = problem_of_key_pair(credential.certificate_pem, credential.key_pem);
+    if (!problem.empty())
+      throw std::runtime_error("credential plugin " + escaped_for_message(path, kErrorBytesShown) + ": " + problem);
+  }
   Outcome outcome;
   if (!credential.token.empty()) outcome.identity.authorization = "Bearer " + credential.token;
   outcome.identity.certificate_pem = std::move(credential.certificate_pem);
