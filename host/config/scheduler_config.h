@@ -214,6 +214,14 @@ struct LeaderElection {
   std::string resource_namespace = "kube-system";
 };
 
+/// A rule of leader election that does not hold: docs/behaviour/scheduler-core.md 7.7.
+struct LeaderElectionProblem {
+  std::string_view field;     ///< "leaseDuration"
+  std::string_view expected;  ///< "more than renewDeadline"
+};
+/// Nothing where there is no leader election.
+std::vector<LeaderElectionProblem> leader_election_problems(const LeaderElection& election);
+
 struct ClientConnection {
   std::string kubeconfig;
   std::string accept_content_types;
