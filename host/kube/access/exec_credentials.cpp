@@ -73,6 +73,7 @@ bool ExecCredentials::is_due() const {
 }
 
 ClientIdentity ExecCredentials::current() {
+  const std::scoped_lock lock(mutex_);
   take_outcome();
   if (!worker_.joinable() && is_due()) {
     if (has_run_) {
@@ -92,7 +93,7 @@ void ExecCredentials::begin_run() {
   try {
     worker_ = std::thread([this] {
       Outcome outcome = run();
-      const std::scoped_lock lock(mutex_);
+      const std::scoped_lock lock(outcome_mutex_);
       outcome_ = std::move(outcome);
     });
   } catch (const std::system_error& error) {
@@ -103,7 +104,7 @@ void ExecCredentials::begin_run() {
 void ExecCredentials::take_outcome() {
   std::optional<Outcome> outcome;
   {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(outcome_mutex_);
     outcome.swap(outcome_);
   }
   if (!outcome) return;
@@ -111,7 +112,13 @@ void ExecCredentials::take_outcome() {
   accept(std::move(*outcome));
 }
 
+void ExecCredentials::note_unauthorized() {
+  const std::scoped_lock lock(mutex_);
+  is_refused_ = true;
+}
+
 void ExecCredentials::wait() {
+  const std::scoped_lock lock(mutex_);
   if (!worker_.joinable()) return;
   worker_.join();
   if (outcome_) accept(std::move(*outcome_));  // alone with it now

@@ -84,7 +84,13 @@ void FileCredentials::read_files_again() {
   is_refused_ = false;
 }
 
+void FileCredentials::note_unauthorized() {
+  const std::scoped_lock lock(mutex_);
+  is_refused_ = true;
+}
+
 ClientIdentity FileCredentials::current() {
+  const std::scoped_lock lock(mutex_);
   if (is_refused_ || around_.clock->now_us() - read_us_ >= kReadAgainUs) read_files_again();
   return identity_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "host/kube/access/surroundings.h"
@@ -24,7 +25,7 @@ struct FileIdentity {
 
 /// An identity of texts and files. Files are read again 50 s after they were read, and before the next request after a
 /// 401. A file that cannot be read then, or holds no token, changes nothing: the last one goes on being used. A
-/// certificate and its key change together, when both files can be read and belong together.
+/// certificate and its key change together, when both files can be read and belong together. Any thread.
 class FileCredentials : public Credentials {
  public:
   /// Reads all files. @throws std::runtime_error where one cannot be read, or certificate and key do not
@@ -32,7 +33,7 @@ class FileCredentials : public Credentials {
   FileCredentials(FileIdentity identity, Surroundings around);
 
   ClientIdentity current() override;
-  void note_unauthorized() override { is_refused_ = true; }
+  void note_unauthorized() override;
 
  private:
   void read_token_file();
@@ -42,6 +43,7 @@ class FileCredentials : public Credentials {
 
   FileIdentity parts_;
   Surroundings around_;
+  std::mutex mutex_;  ///< of what follows
   ClientIdentity identity_;
   std::int64_t read_us_ = 0;  ///< of the clock
   bool is_refused_ = false;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "host/kube/access/exec_credentials.h"
 #include "host/kube/access/file_credentials.h"
@@ -308,6 +309,39 @@ TEST_F(ExecCredentialsTest, AnswersThatAreNoCredentialAreRefusedAndNotShown) {
   EXPECT_TRUE(contains(refusal(answer("\"token\": \"hunter2\\\\n\\\\nhunter2\"")), "visible ASCII"));
   EXPECT_TRUE(
       contains(refusal(answer("\"token\": \"hunter2\", \"expirationTimestamp\": \"soon\"")), "expirationTimestamp"));
+}
+
+TEST_F(ExecCredentialsTest, SeveralThreadsMayAsk) {
+  const ExecCredentialsPtr credentials = plugin(answer("\"token\": \"t\""));
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        EXPECT_EQ(credentials->current().authorization, "Bearer t");
+        credentials->note_unauthorized();
+        around.clock.advance_by(kSecond / 10);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(FileCredentials, SeveralThreadsMayAsk) {
+  TemporaryFolder folder;
+  FakeSurroundings around;
+  FileCredentials credentials({.token_file = folder.write("token", "t")}, around.get());
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 200; ++k) {
+        EXPECT_EQ(credentials.current().authorization, "Bearer t");
+        credentials.note_unauthorized();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // ---- the whole
