@@ -46,17 +46,6 @@ void EventWriter::take_inbox() {
   for (const SchedulerEvent& event : events) recorder_.record(event, context_of(event));
 }
 
-std::optional<EventRecorder::Request> EventWriter::next_request() {
-  const std::int64_t now_us = parts_.clock.now_us();
-  if (parts_.limit && recorder_.next_wake_us() <= now_us) {
-    if (!reserved_us_) reserved_us_ = parts_.limit->reserve_us();
-    if (*reserved_us_ > now_us) return std::nullopt;
-  }
-  auto next = recorder_.next_request();
-  if (next) reserved_us_.reset();
-  return next;
-}
-
 /// On the client's thread.
 void EventWriter::step() {
   std::vector<EventRecorder::Request> requests;
@@ -66,10 +55,9 @@ void EventWriter::step() {
     const std::int64_t now_us = parts_.clock.now_us();
     if (wake_us_ <= now_us) wake_us_ = kNever;
     take_inbox();
-    while (auto next = next_request()) requests.push_back(std::move(*next));
+    while (auto next = recorder_.next_request()) requests.push_back(std::move(*next));
     messages = recorder_.take_messages();
-    const std::int64_t wake_us = recorder_.next_wake_us();
-    wake_at(wake_us <= now_us && reserved_us_ ? *reserved_us_ : wake_us);
+    wake_at(recorder_.next_wake_us());
     if (recorder_.waiting() == 0) written_.notify_all();
   }
   for (const std::string& message : messages) parts_.log(message);

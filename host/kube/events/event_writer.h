@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@
 #include "host/kube/events/event_recorder.h"
 #include "host/kube/http/http_client.h"
 #include "host/kube/http/timers.h"
-#include "host/kube/http/token_bucket.h"
 #include "host/scheduler/loop/loop_observer.h"
 
 namespace berth {
@@ -29,7 +27,6 @@ class EventWriter {
     Timers& timers;  ///< of the same client
     const Clock& clock;
     std::function<void(const std::string&)> log;  ///< one line; on the client's thread
-    std::optional<TokenBucket> limit = {};        ///< of requests; nullopt: only the server's answers limit them
   };
 
   /// The client's thread ends before the parts and this do.
@@ -47,7 +44,6 @@ class EventWriter {
  private:
   void step();
   void take_inbox();
-  std::optional<EventRecorder::Request> next_request();
   void wake_at(std::int64_t time_us);
 
   Parts parts_;
@@ -57,7 +53,6 @@ class EventWriter {
   EventRecorder recorder_;
   std::vector<SchedulerEvent> inbox_;                                ///< not taken by the client's thread yet
   std::int64_t dropped_ = 0;                                         ///< of a full inbox
-  std::optional<std::int64_t> reserved_us_;                          ///< a token that the next request takes
   std::int64_t wake_us_ = std::numeric_limits<std::int64_t>::max();  ///< the earliest timer that is set
 };
 

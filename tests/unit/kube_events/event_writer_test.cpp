@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "host/kube/http/limited_client.h"
+
 namespace berth {
 namespace {
 
@@ -52,9 +54,10 @@ class FakeClient : public HttpClient, public Timers {
 
 class EventWriterTest : public testing::Test {
  protected:
-  void start(std::optional<TokenBucket> limit = {}, EventRecorderOptions options = {}) {
+  void start(EventRecorderOptions options = {}) { start(client, std::move(options)); }
+  void start(HttpClient& through, EventRecorderOptions options = {}) {
     writer = std::make_unique<EventWriter>(
-        EventWriter::Parts{client, client, clock, [this](const std::string& line) { lines.push_back(line); }, limit},
+        EventWriter::Parts{through, client, clock, [this](const std::string& line) { lines.push_back(line); }},
         std::move(options), [this] { return clock.now_us(); }, 1);
   }
   static PodPtr pod(const std::string& name, const std::string& scheduler = "default-scheduler") {
@@ -98,8 +101,9 @@ TEST_F(EventWriterTest, AuthorAndRelatedPodOfAPreemptionAreThePreemptors) {
   EXPECT_EQ(event["regarding"]["name"], "victim");
 }
 
-TEST_F(EventWriterTest, RequestsKeepTheLimit) {
-  start(TokenBucket(10, 2, clock));
+TEST_F(EventWriterTest, RequestsKeepTheLimitOfTheirClient) {
+  LimitedClient limited({client, client, clock, std::make_shared<SharedTokenBucket>(10, 2, clock)});
+  start(limited);
   for (int i = 0; i < 6; ++i) bound("p" + std::to_string(i));
   client.settle();
   EXPECT_EQ(client.sent.size(), 2u);  // the discovery is one
@@ -117,6 +121,23 @@ TEST_F(EventWriterTest, RequestsKeepTheLimit) {
   EXPECT_TRUE(writer->flush(0));
 }
 
+TEST_F(EventWriterTest, NoRequestStartsThatMayNot) {
+  bool is_leader = true;
+  LimitedClient limited(
+      {client, client, clock, std::make_shared<SharedTokenBucket>(10, 2, clock), [&] { return is_leader; }});
+  start(limited);
+  for (int i = 0; i < 3; ++i) bound("p" + std::to_string(i));
+  client.settle();
+  EXPECT_EQ(client.sent.size(), 2u);
+  is_leader = false;  // while two wait for their token
+  clock.advance_by(1'000'000);
+  client.settle();
+  bound("p3");
+  client.settle();
+  EXPECT_EQ(client.sent.size(), 2u);
+  EXPECT_EQ(writer->counts().written, 1);
+}
+
 TEST_F(EventWriterTest, SetsOneTimerForTheNextLook) {
   start();
   for (int i = 0; i < 100; ++i) {
@@ -128,7 +149,7 @@ TEST_F(EventWriterTest, SetsOneTimerForTheNextLook) {
 }
 
 TEST_F(EventWriterTest, WhatTheClientsThreadDoesNotTakeIsLimited) {
-  start({}, {.waiting_max = 3});
+  start({.waiting_max = 3});
   for (int i = 0; i < 5; ++i) bound("p" + std::to_string(i));
   EXPECT_EQ(writer->counts().dropped_full, 2);
   EXPECT_FALSE(writer->flush(0));
