@@ -32,7 +32,7 @@ class KubeCall {
   std::uint64_t id() const { return id_; }
   /// For messages.
   std::string_view what = {};  ///< "patch status"
-  PodPtr pod = {};
+  PodPtr subject = {};
 
  protected:
   void send(HttpRequest request);

@@ -45,7 +45,7 @@ std::unique_ptr<KubeCall> KubeClient::make_call(std::uint64_t id, const ApiCall&
   };
   std::unique_ptr<KubeCall> made = std::visit(Maker{*this, id, call.pod}, call.request);
   made->what = kNames.at(call.request.index());
-  made->pod = call.pod;
+  made->subject = call.pod;
   return made;
 }
 
@@ -87,7 +87,7 @@ std::vector<ApiAnswer> KubeClient::take_answers() {
     const auto call = calls_.find(id);
     if (call == calls_.end() || !call->second->answer()) continue;
     const KubeCall& ended = *call->second;
-    if (parts_.on_failure && !ended.answer()->is_success()) parts_.on_failure(ended.what, *ended.pod, *ended.answer());
+    if (parts_.on_failure && !ended.answer()->is_success()) parts_.on_failure(ended.what, *ended.subject, *ended.answer());
     answers.push_back({id, *ended.answer()});
     wait_for_claims_.erase(id);
     calls_.erase(call);
