@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/config/base64.h"
 #include "host/config/config_reader.h"
 #include "host/config/plugin_args_out.h"
 #include "host/objects/go_duration.h"
@@ -36,19 +37,6 @@ class JsonDocumentWriter : public DocumentWriter {
  private:
   JsonWriter json_;
 };
-
-/// Standard alphabet, with padding.
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kDigits[bits >> (18 - 6 * k) & 63u] : '=';
-  }
-  return text;
-}
 
 /// Fields that hold nothing are left out, as "omitempty" does.
 class OptionalFields {
@@ -91,13 +79,13 @@ void write_tls(const ExtenderTls& tls, ConfigSecrets secrets, DocumentWriter& ou
   OptionalFields fields(out);
   out.key("tlsConfig");
   out.begin_object();
-  fields.text("caData", base64(tls.ca_data));
+  fields.text("caData", encode_base64(tls.ca_data));
   fields.text("caFile", tls.ca_file);
-  fields.text("certData", base64(tls.cert_data));
+  fields.text("certData", encode_base64(tls.cert_data));
   fields.text("certFile", tls.cert_file);
   fields.flag("insecure", tls.insecure);
   const bool is_withheld = secrets == ConfigSecrets::kWithheld && !tls.key_data.empty();
-  fields.text("keyData", is_withheld ? std::string("--- REDACTED ---") : base64(tls.key_data));
+  fields.text("keyData", is_withheld ? std::string("--- REDACTED ---") : encode_base64(tls.key_data));
   fields.text("keyFile", tls.key_file);
   fields.text("serverName", tls.server_name);
   out.end_object();
