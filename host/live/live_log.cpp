@@ -32,7 +32,7 @@ std::int64_t wall_clock_us() {
 }
 
 /// A JSON string is also what klog writes between quotes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   JsonWriter(out).value(text);
   return out;
@@ -44,8 +44,8 @@ std::string as_text(LogSeverity severity, std::string_view message, const LiveLo
   constexpr std::string_view kLetters = "IWE";
   std::string line = fmt::format(
       "{}{:%m%d %H:%M:%S}.{:06} {:7} berth] {}", kLetters[static_cast<std::size_t>(severity)],
-      fmt::gmtime(static_cast<std::time_t>(now_us / 1'000'000)), now_us % 1'000'000, getpid(), quoted(message));
-  for (const auto& [key, value] : values) fmt::format_to(std::back_inserter(line), " {}={}", key, quoted(value));
+      fmt::gmtime(static_cast<std::time_t>(now_us / 1'000'000)), now_us % 1'000'000, getpid(), in_quotes(message));
+  for (const auto& [key, value] : values) fmt::format_to(std::back_inserter(line), " {}={}", key, in_quotes(value));
   return line;
 }
 

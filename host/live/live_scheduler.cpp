@@ -177,6 +177,8 @@ bool LiveScheduler::is_synced() const { return state_->is_synced; }
 
 std::vector<ResourceState> LiveScheduler::resources() const { return state_->informers->states(); }
 
+std::vector<PodPtr> LiveScheduler::pods() const { return state_->informers->pods(); }
+
 bool LiveScheduler::read(const std::function<void(const SchedulingLoop&)>& read) {
   std::promise<void> done;
   std::future<void> future = done.get_future();

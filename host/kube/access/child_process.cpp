@@ -160,7 +160,8 @@ void note_exit(int status, ChildResult& result) {
   }
 }
 
-void follow(Child& child, Descriptor& output, Descriptor& errors, const ChildLimits& limits, ChildResult& result) {
+void follow(Child& child, Descriptor& output, Descriptor& errors, const ChildLimits& limits,
+            const std::atomic<bool>* is_cancelled, ChildResult& result) {
   const Time deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(limits.time_us);
   for (;;) {
     pollfd waits[] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
@@ -183,8 +184,9 @@ void follow(Child& child, Descriptor& output, Descriptor& errors, const ChildLim
       }
       return note_exit(child.status(), result);
     }
-    if (std::chrono::steady_clock::now() >= deadline) {
-      result.end = ChildResult::End::kTimedOut;
+    const bool is_stopped = is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed);
+    if (is_stopped || std::chrono::steady_clock::now() >= deadline) {
+      result.end = is_stopped ? ChildResult::End::kCancelled : ChildResult::End::kTimedOut;
       return child.kill_and_wait();
     }
   }
@@ -193,7 +195,8 @@ void follow(Child& child, Descriptor& output, Descriptor& errors, const ChildLim
 }  // namespace
 
 ChildResult run_child(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, const ChildLimits& limits) {
+                      const std::vector<std::string>& environment, const ChildLimits& limits,
+                      const std::atomic<bool>* is_cancelled) {
   ChildResult result;
   std::vector<std::string> argument_texts = {path};
   argument_texts.insert(argument_texts.end(), arguments.begin(), arguments.end());
@@ -217,7 +220,7 @@ ChildResult run_child(const std::string& path, const std::vector<std::string>& a
   Child child(id);
   output_writer.reset();
   errors_writer.reset();
-  follow(child, output_reader, errors_reader, limits, result);
+  follow(child, output_reader, errors_reader, limits, is_cancelled, result);
   return result;
 }
 

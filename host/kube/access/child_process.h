@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,7 @@ struct ChildResult {
     kKilledBySignal,
     kTimedOut,
     kTooMuchOutput,
+    kCancelled,
     kNotFound,    ///< no executable of that name
     kNotStarted,  ///< another error, see `error_number`
   };
@@ -32,11 +34,13 @@ struct ChildResult {
 
 /// Runs a program without a shell, with /dev/null as stdin, no file of this process, no blocked signal, and in a
 /// process group of its own; waits for its end and leaves no zombie. A program that a child of it keeps running is not
-/// waited for. Blocks the calling thread for at most limits.time_us and a little.
+/// waited for. Blocks the calling thread for at most limits.time_us and a little. Any thread.
 /// @param path  of the program; not looked up
 /// @param environment  "NAME=value"
+/// @param is_cancelled  null, or what makes it be killed within 20 ms
 ChildResult run_child(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, const ChildLimits& limits = {});
+                      const std::vector<std::string>& environment, const ChildLimits& limits = {},
+                      const std::atomic<bool>* is_cancelled = nullptr);
 
 /// The path of `command`: itself where it has a slash, else the first executable of that name in an absolute folder of
 /// `search_path` ("a:b:c"). @return empty where there is none

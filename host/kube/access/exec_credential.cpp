@@ -24,10 +24,6 @@ void append_cluster(JsonWriter& out, std::string& text, const ExecCluster& clust
   });
 }
 
-void check_version(const JsonValue& root, const std::string& api_version) {
-  check_type_meta(root, api_version, "ExecCredential");
-}
-
 void read_expiry(const JsonValue& status, std::optional<std::int64_t>& out) {
   const JsonValue value = status.field("expirationTimestamp");
   std::int64_t expires_us = 0;
@@ -43,13 +39,9 @@ void check_complete(const JsonValue& status, const ExecCredential& credential) {
 }
 
 void decode(const JsonValue& root, const std::string& api_version, ExecCredential& out) {
-  check_version(root, api_version);
+  check_type_meta(root, api_version, "ExecCredential");
   const JsonValue status = root.field("status");
-  if (!status.present()) {
-    status.problem("is missing, expected the credential");
-    return;
-  }
-  if (!status.expect_object()) return;
+  if (!status.is_object()) return status.problem("is missing, expected the credential");
   bool is_read = read_token(status.field("token"), out.token);
   is_read = read_secret(status.field("clientCertificateData"), out.certificate_pem) && is_read;
   is_read = read_secret(status.field("clientKeyData"), out.key_pem) && is_read;
@@ -81,8 +73,10 @@ ExecCredential parse_exec_credential(std::string_view text, const std::string& a
   if (!element) throw InputError(InputProblem{source, "", parser.error()});
   ExecCredential credential;
   const JsonValue root(*element, sink);
-  if (root.expect_object()) {
+  if (root.is_object()) {
     decode(root, api_version, credential);
+  } else {
+    root.problem("expected an ExecCredential");
   }
   sink.throw_if_any();
   return credential;

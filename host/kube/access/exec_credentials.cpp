@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kube/access/exec_credentials.h"
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace {
 constexpr std::int64_t kRetryUs = 5'000'000;
 /// Several requests under way are refused at one time, and one run answers them all.
 constexpr std::int64_t kRefusedRunUs = 1'000'000;
+constexpr std::int64_t kAheadMaxUs = 60'000'000;
 constexpr std::size_t kErrorBytesShown = 2048;
 
 /// Of equal names the last one counts, as Go passes an environment on.
@@ -40,6 +43,8 @@ std::string end_of(const ChildResult& result, const ChildLimits& limits) {
       return "did not end within " + std::to_string(limits.time_us / 1'000'000) + " s";
     case ChildResult::End::kTooMuchOutput:
       return "wrote more than " + std::to_string(limits.output_bytes_max) + " bytes";
+    case ChildResult::End::kCancelled:
+      return "was cancelled";
     case ChildResult::End::kNotFound:
     case ChildResult::End::kNotStarted:
       break;
@@ -52,28 +57,90 @@ std::string end_of(const ChildResult& result, const ChildLimits& limits) {
 ExecCredentials::ExecCredentials(ExecConfig config, ExecCluster cluster, Surroundings around, ChildLimits limits)
     : config_(std::move(config)), cluster_(std::move(cluster)), around_(std::move(around)), limits_(limits) {}
 
-bool ExecCredentials::needs_run() const {
+ExecCredentials::~ExecCredentials() {
+  is_cancelled_ = true;
+  if (worker_.joinable()) worker_.join();
+}
+
+bool ExecCredentials::is_due() const {
+  if (!has_run_) return true;
   const std::int64_t since_us = around_.clock->now_us() - last_run_us_;
   if (!failure_.empty()) return since_us >= kRetryUs;
-  if (!identity_) return true;
-  if (expires_us_ && around_.wall_time_us() > *expires_us_) return true;
-  return is_refused_ && since_us >= kRefusedRunUs;
+  const bool is_old = expires_us_ && around_.wall_time_us() >= refresh_us_;
+  return (is_old || is_refused_) && since_us >= kRefusedRunUs;
 }
 
 ClientIdentity ExecCredentials::current() {
-  if (needs_run()) {
-    identity_.reset();
-    try {
-      run();
-      failure_.clear();
-      is_refused_ = false;
-    } catch (const std::runtime_error& error) {
-      failure_ = error.what();
+  take_outcome();
+  if (!worker_.joinable() && is_due()) {
+    if (has_run_) {
+      begin_run();
+    } else {
+      accept(run());
     }
-    last_run_us_ = around_.clock->now_us();
   }
-  if (!failure_.empty()) throw std::runtime_error(failure_);
+  if (!failure_.empty() && (!identity_ || is_refused_ || has_expired())) throw std::runtime_error(failure_);
+  if (has_expired()) {
+    throw std::runtime_error("the credential has expired, and the credential plugin has not given another one yet");
+  }
   return *identity_;
+}
+
+void ExecCredentials::begin_run() {
+  try {
+    worker_ = std::thread([this] {
+      Outcome outcome = run();
+      const std::scoped_lock lock(mutex_);
+      outcome_ = std::move(outcome);
+    });
+  } catch (const std::system_error& error) {
+    accept({.failure = std::string("cannot start a thread for the credential plugin: ") + error.what()});
+  }
+}
+
+void ExecCredentials::take_outcome() {
+  std::optional<Outcome> outcome;
+  {
+    const std::scoped_lock lock(mutex_);
+    outcome.swap(outcome_);
+  }
+  if (!outcome) return;
+  worker_.join();
+  accept(std::move(*outcome));
+}
+
+void ExecCredentials::wait() {
+  if (!worker_.joinable()) return;
+  worker_.join();
+  if (outcome_) accept(std::move(*outcome_));  // alone with it now
+  outcome_.reset();
+}
+
+void ExecCredentials::accept(Outcome outcome) {
+  has_run_ = true;
+  last_run_us_ = around_.clock->now_us();
+  failure_ = std::move(outcome.failure);
+  if (!failure_.empty()) return;
+  identity_ = std::move(outcome.identity);
+  expires_us_ = outcome.expires_us;
+  is_refused_ = false;
+  if (!expires_us_) return;
+  // An expiry may be any number that a plugin wrote.
+  const std::int64_t now_us = around_.wall_time_us();
+  const std::int64_t left_us = std::max<std::int64_t>(*expires_us_ / 4 - now_us / 4, 0);
+  refresh_us_ = *expires_us_ - std::min(left_us, kAheadMaxUs);
+}
+
+ExecCredentials::Outcome ExecCredentials::run() const noexcept {
+  try {
+    return run_plugin();
+  } catch (const std::exception& error) {
+    try {
+      return {.failure = error.what()};
+    } catch (const std::exception&) {
+      return {.failure = "out of memory"};
+    }
+  }
 }
 
 std::string ExecCredentials::hint() const {
@@ -94,22 +161,22 @@ ExecCredential ExecCredentials::credential_of(const ChildResult& result, const s
   return parse_exec_credential(result.output, config_.api_version, named);
 }
 
-void ExecCredentials::run() {
+ExecCredentials::Outcome ExecCredentials::run_plugin() const {
   const std::string path = find_program(config_.command, around_.variable("PATH"));
   if (path.empty()) {
     throw std::runtime_error("credential plugin " + escaped_for_message(config_.command, kErrorBytesShown) +
                              " was not found in PATH" + hint());
   }
-  const ExecCluster* cluster = config_.provides_cluster_info ? &cluster_ : nullptr;
-  const std::string info = exec_info_json(config_.api_version, cluster);
-  const ChildResult result = run_child(path, config_.arguments, environment_of(around_, config_, info), limits_);
+  const std::string info = exec_info_json(config_.api_version, config_.provides_cluster_info ? &cluster_ : nullptr);
+  const std::vector<std::string> environment = environment_of(around_, config_, info);
+  const ChildResult result = run_child(path, config_.arguments, environment, limits_, &is_cancelled_);
   ExecCredential credential = credential_of(result, path);
-  ClientIdentity identity;
-  if (!credential.token.empty()) identity.authorization = "Bearer " + credential.token;
-  identity.certificate_pem = std::move(credential.certificate_pem);
-  identity.key_pem = std::move(credential.key_pem);
-  identity_ = std::move(identity);
-  expires_us_ = credential.expires_us;
+  Outcome outcome;
+  if (!credential.token.empty()) outcome.identity.authorization = "Bearer " + credential.token;
+  outcome.identity.certificate_pem = std::move(credential.certificate_pem);
+  outcome.identity.key_pem = std::move(credential.key_pem);
+  outcome.expires_us = credential.expires_us;
+  return outcome;
 }
 
 }  // namespace berth

@@ -248,7 +248,7 @@ void check_constant(const JsonValue& root, std::string_view key, std::string_vie
 }
 
 void decode(const JsonValue& root, const std::string& folder, const std::string& server_override, Kubeconfig& out) {
-  if (!root.expect_object()) return;
+  if (!root.is_object()) return root.problem("expected a kubeconfig");
   check_constant(root, "apiVersion", "v1");
   check_constant(root, "kind", "Config");
   std::string context_name;

@@ -49,6 +49,14 @@ void KubeClient::start(std::uint64_t id, const ApiCall& call) {
 }
 
 void KubeClient::send(std::uint64_t id, std::uint64_t request_number, HttpRequest request) {
+  if (parts_.may_write && !parts_.may_write()) {
+    HttpResponse response;
+    response.problem = "this process may not write: the lease is not its own";
+    const std::lock_guard lock(mutex_);
+    responses_.push_back({id, request_number, std::move(response)});
+    touched_.push_back(id);
+    return;
+  }
   parts_.client.start(std::move(request), [this, id, request_number](HttpResponse response) {
     bool was_empty = false;
     {

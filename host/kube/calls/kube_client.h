@@ -42,7 +42,8 @@ class KubeClient : public ApiClient {
   struct Parts {
     HttpClient& client;
     const Clock& clock;
-    std::function<void()> wake;  ///< any thread: there are answers to take
+    std::function<void()> wake;            ///< any thread: there are answers to take
+    std::function<bool()> may_write = {};  ///< asked before each request; false: it is not sent. Empty: always
   };
   /// The parts outlive the HTTP client's thread, and this outlives it too.
   KubeClient(Parts parts, const KubeClientOptions& options);

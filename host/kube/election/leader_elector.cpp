@@ -13,6 +13,7 @@
 
 #include "host/kube/access/surroundings.h"
 #include "host/kube/events/event_object.h"
+#include "host/kube/watch/watch_text.h"
 
 namespace berth {
 namespace {
@@ -29,7 +30,8 @@ constexpr std::size_t kKeptMax = 1000;
 
 std::string reason_of(const HttpResponse& response) {
   if (response.status == 0) return response.problem.empty() ? "no answer" : response.problem;
-  return "status " + std::to_string(response.status) + ": " + escaped_for_message(response.body, kReasonBytesMax);
+  return "status " + std::to_string(response.status) + ": " +
+         escaped_for_message(read_api_status(response.body).message, kReasonBytesMax);
 }
 
 }  // namespace

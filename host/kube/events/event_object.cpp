@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::int64_t kWholeSecondUs = 1'000'000;
 
 /// Names of one field in the two APIs.
 struct FieldNames {
@@ -30,7 +30,7 @@ std::string_view version_of(EventApi api) { return api == EventApi::kEventsV1 ? 
 
 /// Whole seconds before `time_us`, also before 1970.
 std::int64_t floor_second_us(std::int64_t time_us) {
-  const std::int64_t rest = (time_us % kSecondUs + kSecondUs) % kSecondUs;
+  const std::int64_t rest = (time_us % kWholeSecondUs + kWholeSecondUs) % kWholeSecondUs;
   return time_us - rest;
 }
 

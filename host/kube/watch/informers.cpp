@@ -2,6 +2,7 @@
 #include "host/kube/watch/informers.h"
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -198,6 +199,20 @@ Informers::~Informers() = default;
 std::vector<ResourceState> Informers::states() const {
   const std::lock_guard lock(state_->mutex);
   return state_->states;
+}
+
+std::vector<PodPtr> Informers::pods() const {
+  // Shared, because a client that ends never calls: the promise breaks then, and get() says so.
+  const auto answer = std::make_shared<std::promise<std::vector<PodPtr>>>();
+  std::future<std::vector<PodPtr>> future = answer->get_future();
+  state_->parts.timers.after(0, [state = state_.get(), answer] {
+    StoreContents contents;
+    state->append_contents.front()(contents);  // pods come first
+    std::vector<PodPtr> pods;
+    for (const StoredPtr<Pod>& pod : contents.of<Pod>()) pods.push_back(pod->object);
+    answer->set_value(std::move(pods));
+  });
+  return future.get();
 }
 
 }  // namespace berth

@@ -55,6 +55,8 @@ class Informers {
   ~Informers();
 
   std::vector<ResourceState> states() const;
+  /// The pods that are known now, in no order. Any thread but the client's, on which it waits.
+  std::vector<PodPtr> pods() const;
 
  private:
   std::unique_ptr<InformersState> state_;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
+
 #include "host/kube/access/exec_credentials.h"
 #include "host/kube/access/file_credentials.h"
 #include "host/kube/access/open_access.h"
@@ -95,11 +98,12 @@ TEST(FileCredentials, GivesBasicAuthentication) {
 
 class ExecCredentialsTest : public testing::Test {
  protected:
-  ExecCredentials plugin(const std::string& body, ExecConfig config = {}, const ChildLimits& limits = {}) {
+  using ExecCredentialsPtr = std::unique_ptr<ExecCredentials>;
+  ExecCredentialsPtr plugin(const std::string& body, ExecConfig config = {}, const ChildLimits& limits = {}) {
     config.command = folder.write_script("plugin", "echo run >> " + folder.path() + "/runs\n" + body);
     config.api_version = kV1;
-    return ExecCredentials(config, {.server = "https://a", .ca_pem = "ca", .config_json = "{\"x\":1}"}, around.get(),
-                           limits);
+    const ExecCluster cluster = {.server = "https://a", .ca_pem = "ca", .config_json = "{\"x\":1}"};
+    return std::make_unique<ExecCredentials>(config, cluster, around.get(), limits);
   }
   static std::string answer(const std::string& status) {
     return "echo '{\"apiVersion\": \"" + kV1 + "\", \"kind\": \"ExecCredential\", \"status\": {" + status + "}}'\n";
@@ -107,47 +111,109 @@ class ExecCredentialsTest : public testing::Test {
   std::size_t runs() const {
     return std::filesystem::exists(folder.path() + "/runs") ? read_small_file(folder.path() + "/runs").size() / 4 : 0;
   }
+  void pass(std::int64_t duration_us) {
+    around.clock.advance_by(duration_us);
+    around.wall_us += duration_us;
+  }
   TemporaryFolder folder;
   FakeSurroundings around;
 };
 
 TEST_F(ExecCredentialsTest, RunsOnceForACredentialWithoutExpiry) {
-  ExecCredentials credentials = plugin(answer("\"token\": \"t\""));
+  const ExecCredentialsPtr credentials = plugin(answer("\"token\": \"t\""));
   EXPECT_EQ(runs(), 0u);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(credentials.current().authorization, "Bearer t");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(credentials->current().authorization, "Bearer t");
   around.wall_us += 1'000'000 * kSecond;
   around.clock.advance_by(1'000'000 * kSecond);
-  credentials.current();
+  credentials->current();
   EXPECT_EQ(runs(), 1u);
 }
 
-TEST_F(ExecCredentialsTest, RunsAgainAfterItsCredentialExpired) {
+TEST_F(ExecCredentialsTest, RunsAgainBeforeItsCredentialExpires) {
   around.wall_us = 1'767'225'600 * kSecond;  // 2026-01-01T00:00:00Z
-  ExecCredentials credentials = plugin(answer("\"token\": \"t\", \"expirationTimestamp\": \"2026-01-01T00:00:10Z\""));
-  credentials.current();
-  around.wall_us += 10 * kSecond;
-  credentials.current();
+  const ExecCredentialsPtr credentials = plugin(answer("\"token\": \"t'$(wc -l < " + folder.path() +
+                                                       "/runs)'\", \"expirationTimestamp\": \"2026-01-01T00:10:00Z\""));
+  EXPECT_EQ(credentials->current().authorization, "Bearer t1");
+  pass(539 * kSecond);
+  EXPECT_EQ(credentials->current().authorization, "Bearer t1");
+  credentials->wait();
   EXPECT_EQ(runs(), 1u);
-  around.wall_us += 1;
-  credentials.current();
+  pass(kSecond);
+  EXPECT_EQ(credentials->current().authorization, "Bearer t1");  // without waiting for the run
+  credentials->wait();
+  EXPECT_EQ(credentials->current().authorization, "Bearer t2");
+}
+
+TEST_F(ExecCredentialsTest, AShortCredentialIsRefreshedAfterThreeQuartersOfItsTime) {
+  around.wall_us = 1'767'225'600 * kSecond;
+  const ExecCredentialsPtr credentials =
+      plugin(answer("\"token\": \"t\", \"expirationTimestamp\": \"2026-01-01T00:00:08Z\""));
+  credentials->current();
+  pass(6 * kSecond - 1);
+  credentials->current();
+  credentials->wait();
+  EXPECT_EQ(runs(), 1u);
+  pass(1);
+  credentials->current();
+  credentials->wait();
   EXPECT_EQ(runs(), 2u);
+}
+
+TEST_F(ExecCredentialsTest, AnExpiredCredentialIsNotGiven) {
+  around.wall_us = 1'767'225'600 * kSecond;
+  const ExecCredentialsPtr credentials =
+      plugin("[ $(wc -l < " + folder.path() + "/runs) = 1 ] || exit 1\n" +
+             answer("\"token\": \"t\", \"expirationTimestamp\": \"2026-01-01T00:00:10Z\""));
+  EXPECT_EQ(credentials->current().authorization, "Bearer t");
+  pass(9 * kSecond);
+  EXPECT_EQ(credentials->current().authorization, "Bearer t");
+  credentials->wait();
+  EXPECT_EQ(credentials->current().authorization, "Bearer t");  // the run failed, and the credential is still good
+  pass(kSecond + 1);
+  EXPECT_TRUE(contains(message_of([&] { credentials->current(); }), "ended with exit status 1"));
 }
 
 TEST_F(ExecCredentialsTest, RunsAgainAfterA401AtMostOnceASecond) {
-  ExecCredentials credentials = plugin(answer("\"token\": \"t\""));
-  credentials.current();
-  credentials.note_unauthorized();
-  credentials.current();
+  const ExecCredentialsPtr credentials = plugin(answer("\"token\": \"t\""));
+  credentials->current();
+  credentials->note_unauthorized();
+  credentials->current();
+  credentials->wait();
   EXPECT_EQ(runs(), 1u);
-  around.clock.advance_by(kSecond);
-  credentials.current();
-  credentials.current();
+  pass(kSecond);
+  credentials->current();
+  credentials->wait();
+  credentials->current();
+  credentials->wait();
   EXPECT_EQ(runs(), 2u);
 }
 
+TEST_F(ExecCredentialsTest, ARefusedCredentialIsNotGivenWhereThePluginFails) {
+  const ExecCredentialsPtr credentials =
+      plugin("[ $(wc -l < " + folder.path() + "/runs) = 1 ] || exit 1\n" + answer("\"token\": \"t\""));
+  credentials->current();
+  credentials->note_unauthorized();
+  pass(kSecond);
+  EXPECT_EQ(credentials->current().authorization, "Bearer t");
+  credentials->wait();
+  EXPECT_TRUE(contains(message_of([&] { credentials->current(); }), "ended with exit status 1"));
+}
+
+TEST_F(ExecCredentialsTest, ARunUnderWayIsCancelledAtTheEnd) {
+  ExecCredentialsPtr credentials =
+      plugin("[ $(wc -l < " + folder.path() + "/runs) = 1 ] || exec sleep 60\n" + answer("\"token\": \"t\""));
+  credentials->current();
+  credentials->note_unauthorized();
+  pass(kSecond);
+  credentials->current();
+  const auto start = std::chrono::steady_clock::now();
+  credentials.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
 TEST_F(ExecCredentialsTest, GivesACertificateWithItsKey) {
-  ExecCredentials credentials = plugin(answer("\"clientCertificateData\": \"c\", \"clientKeyData\": \"k\""));
-  const ClientIdentity identity = credentials.current();
+  const ExecCredentialsPtr credentials = plugin(answer("\"clientCertificateData\": \"c\", \"clientKeyData\": \"k\""));
+  const ClientIdentity identity = credentials->current();
   EXPECT_EQ(identity.certificate_pem, "c");
   EXPECT_EQ(identity.key_pem, "k");
   EXPECT_EQ(identity.authorization, "");
@@ -159,10 +225,11 @@ TEST_F(ExecCredentialsTest, PassesArgumentsEnvironmentAndClusterInfo) {
   config.arguments = {"a b", "c"};
   config.environment = {{"B", "new"}};
   config.provides_cluster_info = true;
-  ExecCredentials credentials = plugin("printf '%s|%s|%s|%s' \"$1\" \"$2\" \"$B\" \"$KUBERNETES_EXEC_INFO\" > " +
-                                           folder.path() + "/seen\n" + answer("\"token\": \"t\""),
-                                       config);
-  credentials.current();
+  const ExecCredentialsPtr credentials =
+      plugin("printf '%s|%s|%s|%s' \"$1\" \"$2\" \"$B\" \"$KUBERNETES_EXEC_INFO\" > " + folder.path() + "/seen\n" +
+                 answer("\"token\": \"t\""),
+             config);
+  credentials->current();
   EXPECT_EQ(read_small_file(folder.path() + "/seen"),
             "a b|c|new|{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"spec\":"
             "{\"cluster\":{\"server\":\"https://a\",\"certificate-authority-data\":\"Y2E=\",\"config\":{\"x\":1}},"
@@ -170,13 +237,14 @@ TEST_F(ExecCredentialsTest, PassesArgumentsEnvironmentAndClusterInfo) {
 }
 
 TEST_F(ExecCredentialsTest, AFailureShowsStderrEscapedAndIsKeptForFiveSeconds) {
-  ExecCredentials credentials = plugin("printf 'no \\033[31mlogin\\n' >&2; exit 4");
-  const std::string message = message_of([&] { credentials.current(); });
+  const ExecCredentialsPtr credentials = plugin("printf 'no \\033[31mlogin\\n' >&2; exit 4");
+  const std::string message = message_of([&] { credentials->current(); });
   EXPECT_TRUE(contains(message, "ended with exit status 4; its stderr: \"no \\u001b[31mlogin\\n\""));
-  EXPECT_EQ(message_of([&] { credentials.current(); }), message);
+  EXPECT_EQ(message_of([&] { credentials->current(); }), message);
   EXPECT_EQ(runs(), 1u);
   around.clock.advance_by(5 * kSecond);
-  EXPECT_THROW(credentials.current(), std::runtime_error);
+  EXPECT_EQ(message_of([&] { credentials->current(); }), message);
+  credentials->wait();
   EXPECT_EQ(runs(), 2u);
 }
 
@@ -195,16 +263,16 @@ TEST_F(ExecCredentialsTest, AMissingCommandIsNamedWithItsHint) {
 }
 
 TEST_F(ExecCredentialsTest, TimeAndOutputAreLimited) {
-  ExecCredentials slow = plugin("sleep 60", {}, {.time_us = 100'000});
-  EXPECT_TRUE(contains(message_of([&] { slow.current(); }), "did not end within 0 s"));
-  ExecCredentials loud = plugin("cat /dev/zero", {}, {.output_bytes_max = 100});
-  EXPECT_TRUE(contains(message_of([&] { loud.current(); }), "wrote more than 100 bytes"));
+  const ExecCredentialsPtr slow = plugin("sleep 60", {}, {.time_us = 100'000});
+  EXPECT_TRUE(contains(message_of([&] { slow->current(); }), "did not end within 0 s"));
+  const ExecCredentialsPtr loud = plugin("cat /dev/zero", {}, {.output_bytes_max = 100});
+  EXPECT_TRUE(contains(message_of([&] { loud->current(); }), "wrote more than 100 bytes"));
 }
 
 TEST_F(ExecCredentialsTest, AnswersThatAreNoCredentialAreRefusedAndNotShown) {
   const auto refusal = [&](const std::string& body) {
-    ExecCredentials credentials = plugin(body);
-    const std::string message = message_of([&] { credentials.current(); });
+    const ExecCredentialsPtr credentials = plugin(body);
+    const std::string message = message_of([&] { credentials->current(); });
     EXPECT_FALSE(contains(message, "hunter2")) << body;
     return message;
   };
