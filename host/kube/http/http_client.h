@@ -3,6 +3,7 @@
 
 // Requests to one API server. Nothing waits: whoever asks is called back with the answer.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,7 +19,8 @@ struct HttpRequest {
   std::string body = {};
   std::string content_type = {};  ///< of the body; empty: no body
   std::string accept = "application/json";
-  std::int64_t timeout_us = 0;  ///< of all of it; 0: none
+  std::int64_t timeout_us = 0;                          ///< of all of it; 0: none
+  std::size_t answer_bytes_max = std::size_t{4} << 20;  ///< a longer answer is a problem; streams have no limit
 };
 
 struct HttpResponse {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kube/watch/watch_text.h"
+
+#include <charconv>
+#include <system_error>
+
+#include "host/objects/json_value.h"
+#include "host/objects/text/text_limits.h"
+
+namespace berth {
+namespace {
+
+static_assert(kSlicePaddingBytes >= simdjson::SIMDJSON_PADDING);
+
+constexpr std::size_t kShownBytes = 300;
+
+bool read_type(std::string_view text, WatchLineType& out) {
+  if (text == "ADDED") {
+    out = WatchLineType::kAdded;
+  } else if (text == "MODIFIED") {
+    out = WatchLineType::kModified;
+  } else if (text == "DELETED") {
+    out = WatchLineType::kDeleted;
+  } else if (text == "BOOKMARK") {
+    out = WatchLineType::kBookmark;
+  } else if (text == "ERROR") {
+    out = WatchLineType::kError;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+bool LineBuffer::add(std::string_view bytes, const std::function<bool(std::string_view)>& on_line) {
+  std::size_t searched = bytes_.size();
+  bytes_.reserve(bytes_.size() + bytes.size() + kSlicePaddingBytes);
+  bytes_.append(bytes);
+  std::size_t begin = 0;
+  bool goes_on = true;
+  while (goes_on) {
+    const std::size_t end = bytes_.find('\n', searched);
+    if (end == std::string::npos) break;
+    if (end > begin) goes_on = on_line(std::string_view(bytes_).substr(begin, end - begin));
+    begin = searched = end + 1;
+  }
+  bytes_.erase(0, begin);
+  return goes_on && bytes_.size() <= kLineBytesMax;
+}
+
+bool WatchTextReader::read_line(std::string_view line, WatchLine& out) {
+  problem_.clear();
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object fields;
+  auto error = parser_.iterate(line.data(), line.size(), line.size() + kSlicePaddingBytes).get(document);
+  if (!error) error = document.get_object().get(fields);
+  bool has_type = false;
+  out.object = {};
+  if (!error) {
+    for (auto field : fields) {
+      std::string_view key;
+      std::string_view text;
+      if ((error = field.unescaped_key().get(key))) break;
+      if (key == "type") {
+        if ((error = field.value().get_string().get(text))) break;
+        has_type = read_type(text, out.type);
+        if (!has_type) {
+          problem_ = "a watch event of an unknown type";
+          return false;
+        }
+      } else if (key == "object") {
+        simdjson::ondemand::object object;
+        if ((error = field.value().get_object().get(object))) break;
+        if ((error = object.raw_json().get(out.object))) break;
+        out.object = out.object.substr(0, out.object.rfind('}') + 1);  // white space may follow
+      }
+    }
+  }
+  if (error) {
+    problem_ = std::string("a watch event that is no JSON: ") + simdjson::error_message(error);
+  } else if (!has_type || out.object.empty()) {
+    problem_ = "a watch event without type or object";
+  }
+  return problem_.empty();
+}
+
+bool WatchTextReader::read_version(std::string_view object, ObjectVersion& out) {
+  out = {};
+  problem_.clear();
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object metadata;
+  auto error = parser_.iterate(object.data(), object.size(), object.size() + kSlicePaddingBytes).get(document);
+  if (!error) error = document.find_field_unordered("metadata").get_object().get(metadata);
+  if (!error) {
+    for (auto field : metadata) {
+      std::string_view key;
+      if ((error = field.unescaped_key().get(key))) break;
+      if (key == "resourceVersion") {
+        std::string_view text;
+        if ((error = field.value().get_string().get(text))) break;
+        out.resource_version = number_of(text);
+      } else if (key == "generation") {
+        if ((error = field.value().get_int64().get(out.generation))) break;
+      } else if (key == "annotations") {
+        simdjson::ondemand::object annotations;
+        if (field.value().get_object().get(annotations)) continue;  // null
+        std::string_view text;
+        if (!annotations.find_field_unordered("k8s.io/initial-events-end").get_string().get(text))
+          out.ends_initial_events = text == "true";
+      } else if (key == "managedFields") {
+        break;  // stands behind the others, and is long
+      }
+    }
+  }
+  if (error) problem_ = std::string("an object without metadata: ") + simdjson::error_message(error);
+  if (!error && out.resource_version == 0) problem_ = "an object without metadata.resourceVersion";
+  return problem_.empty();
+}
+
+ApiStatus read_api_status(std::string_view text) {
+  ApiStatus status;
+  JsonParser parser;
+  ProblemSink sink({});
+  if (const auto root = parser.parse(text)) {
+    const JsonValue object(*root, sink);
+    std::string kind;
+    if (object.is_object()) {
+      object.field("kind").read(kind);
+      object.field("code").read(status.code);
+      object.field("reason").read(status.reason);
+      object.field("message").read(status.message);
+      const JsonValue details = object.field("details");
+      if (details.is_object()) details.field("retryAfterSeconds").read(status.retry_after_s);
+    }
+    if (kind == "Status" && sink.empty()) return status;
+  }
+  status = {};
+  status.message = text.substr(0, kShownBytes);
+  return status;
+}
+
+}  // namespace berth

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/live/live_process.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "host/framework/clock.h"
+#include "host/kube/http/curl_client.h"
+#include "host/live/lease_keeper.h"
+#include "host/live/live_routes.h"
+#include "host/live/live_scheduler.h"
+#include "host/live/signals.h"
+#include "host/live/wakeup.h"
+#include "host/metrics/scheduler_metrics.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
+
+std::int64_t wall_time_us() {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+CurlClientOptions client_options(const ServerAccess& access, std::string_view part, HttpMeter& meter) {
+  CurlClientOptions options;
+  options.access = access;
+  options.user_agent = "berth-scheduler/" + std::string(part);
+  options.meter = &meter;
+  return options;
+}
+
+/// The members are made in this order, and go in the other one: clients end before what their threads call.
+class LiveProcess {
+ public:
+  explicit LiveProcess(LiveProcessOptions options)
+      : options_(std::move(options)),
+        log_(options_.log_format, options_.verbosity),
+        metrics_(clock_),
+        access_(open_server_access(options_.access, Surroundings::of_this_process())),
+        reviews_(open_review_access()) {
+    options_.loop.meter = &metrics_;
+    watches_.emplace(client_options(access_, "watch", requests_));
+    calls_.emplace(client_options(access_, "scheduler", requests_));
+    const LeaderElection& election = options_.loop.config.leader_election;
+    if (election.leader_elect) open_lease(election);
+    LiveOptions live;
+    live.loop = options_.loop;
+    live.calls.bind_timeout_us = options_.bind_timeout_us;
+    scheduler_.emplace(LiveScheduler::Parts{*watches_, *watches_, *calls_, clock_, log_, lease_ ? &*lease_ : nullptr,
+                                            nullptr, wakeup_},
+                       std::move(live));
+    if (options_.serves) open_server();
+  }
+  ~LiveProcess() {
+    // Threads end before what they call.
+    server_.reset();
+    lease_client_.reset();
+    watches_.reset();
+    calls_.reset();
+    for (std::optional<CurlClient>* const client : {&authentication_client_, &authorization_client_}) client->reset();
+  }
+
+  int run() {
+    const SignalThread signals(
+        [this] {
+          log_.info("The process was asked to end");
+          is_ending_ = true;
+          scheduler_->stop();
+        },
+        [this] { log_dump(); });
+    if (server_) {
+      server_->start();
+      log_.info("Serving securely", {{"port", std::to_string(server_->port())}});
+    }
+    if (lease_) lease_->start();
+    const LiveEnd end = scheduler_->run();
+    if (end == LiveEnd::kLostLease) {
+      log_.error("Leaderelection lost");
+      log_.flush();
+      return 1;
+    }
+    if (lease_) lease_->stop(kReleaseUs);
+    log_.flush();
+    return 0;
+  }
+
+ private:
+  struct ReviewAccess {
+    std::optional<ServerAccess> authentication;
+    std::optional<ServerAccess> authorization;
+  };
+
+  ReviewAccess open_review_access() const {
+    const Surroundings around = Surroundings::of_this_process();
+    ReviewAccess access;
+    if (!options_.serves) return access;
+    if (!options_.authentication_kubeconfig.empty())
+      access.authentication = open_server_access({.kubeconfig = options_.authentication_kubeconfig}, around);
+    if (!options_.authorization_kubeconfig.empty())
+      access.authorization = open_server_access({.kubeconfig = options_.authorization_kubeconfig}, around);
+    return access;
+  }
+
+  void open_lease(const LeaderElection& settings) {
+    lease_client_.emplace(client_options(access_, "leader-election", requests_));
+    ElectionOptions election;
+    election.settings = settings;
+    election.identity = make_election_identity();
+    election.component = options_.loop.config.profiles.front().scheduler_name;
+    lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
+                                      [this] {
+                                        leaders_.set_leader(options_.loop.config.leader_election.resource_name,
+                                                            lease_->is_leading());
+                                        wakeup_.wake();
+                                      }},
+                   std::move(election), wall_time_us, std::random_device()());
+  }
+
+  void open_server() {
+    const ServingLog log = [this](const std::string& message) { log_.warning(message); };
+    if (reviews_.authentication) {
+      authentication_client_.emplace(client_options(*reviews_.authentication, "tokenreview", requests_));
+      options_.authentication.client = &*authentication_client_;
+    }
+    if (reviews_.authorization) {
+      authorization_client_.emplace(client_options(*reviews_.authorization, "subjectaccessreview", requests_));
+      options_.authorization.client = &*authorization_client_;
+    }
+    options_.server.tls.asks_for_client_certificate = options_.authentication.wants_certificates();
+    authentication_.emplace(options_.authentication, clock_, log);
+    authorization_.emplace(options_.authorization, clock_);
+    guard_.emplace(*authentication_, *authorization_, log);
+    LiveSources sources{
+        *scheduler_, metrics_, requests_, leaders_, options_.loop.config, options_.build, health_, nullptr, [this] {
+          return is_ending_.load();
+        }};
+    if (lease_) sources.lease = &*lease_;
+    server_.emplace(options_.server, live_routes(sources, log), *guard_, clock_, log);
+  }
+
+  void log_dump() {}
+
+  LiveProcessOptions options_;
+  const Clock& clock_ = RealClock::shared();
+  LiveLog log_;
+  Wakeup wakeup_;
+  SchedulerMetrics metrics_;
+  RequestMetrics requests_;
+  LeaderMetrics leaders_;
+  HealthResults health_;
+  ServerAccess access_;
+  ReviewAccess reviews_;
+  std::atomic<bool> is_ending_ = false;
+  std::optional<CurlClient> watches_;
+  std::optional<CurlClient> calls_;
+  std::optional<CurlClient> lease_client_;
+  std::optional<CurlClient> authentication_client_;
+  std::optional<CurlClient> authorization_client_;
+  std::optional<LeaseKeeper> lease_;
+  std::optional<LiveScheduler> scheduler_;
+  std::optional<Authentication> authentication_;
+  std::optional<Authorization> authorization_;
+  std::optional<DelegatedAccess> guard_;
+  std::optional<HttpsServer> server_;
+};
+
+}  // namespace
+
+int run_live_process(LiveProcessOptions options) { return LiveProcess(std::move(options)).run(); }
+
+}  // namespace berth
