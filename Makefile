@@ -204,6 +204,7 @@ oracle-branches: program
 # docs/live.md
 SCHEDULER ?= berth
 CHECKS ?=
+CHANGES ?= 10000
 live-build:
 	tests/live/build.sh both
 
@@ -216,7 +217,7 @@ live-list: live-program
 
 # kube-scheduler needs no Berth: the checks themselves are tested with it.
 live: $(if $(filter berth,$(SCHEDULER)),program) live-build live-program
-	build/live/live --scheduler $(SCHEDULER) --berth $(BERTH) --checks "$(CHECKS)"
+	build/live/live --scheduler $(SCHEDULER) --berth $(BERTH) --checks "$(CHECKS)" --changes $(CHANGES)
 
 # yardstick, bind-only, kube-scheduler and Berth in turn; BENCH_ARGS="--nodes 500 --workloads basic --candidates yardstick,berth"
 BENCH_ARGS ?=

@@ -58,6 +58,7 @@ type Env struct {
 	Kube      []string // kube-scheduler itself
 	Newer     string   // kube-apiserver of the next minor release
 	Verbose   bool
+	Changes   int // of L-146
 	Proxy     *proxy.Proxy
 	ProxyUser string // kubeconfig of the scheduler through the proxy
 
