@@ -30,7 +30,7 @@ type Check struct {
 // All is the one list of checks, in the order in which they run.
 func All() []Check {
 	all := steady()
-	for _, group := range [][]Check{faultChecks, outageChecks, accessChecks, coexistenceChecks} {
+	for _, group := range [][]Check{faultChecks, outageChecks, accessChecks, deployChecks, coexistenceChecks} {
 		all = append(all, group...)
 	}
 	return all
