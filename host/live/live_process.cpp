@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/live/live_process.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,6 +15,7 @@
 
 #include "host/framework/clock.h"
 #include "host/kube/http/curl_client.h"
+#include "host/live/event_writer.h"
 #include "host/live/lease_keeper.h"
 #include "host/live/live_routes.h"
 #include "host/live/live_scheduler.h"
@@ -22,10 +27,17 @@ namespace berth {
 namespace {
 
 constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
+constexpr std::int64_t kEventsUs = 2'000'000;   ///< for events that are not written yet
 
 std::int64_t wall_time_us() {
   using namespace std::chrono;
   return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
 }
 
 CurlClientOptions client_options(const ServerAccess& access, std::string_view part, HttpMeter& meter) {
@@ -53,9 +65,14 @@ class LiveProcess {
     LiveOptions live;
     live.loop = options_.loop;
     live.calls.bind_timeout_us = options_.bind_timeout_us;
-    scheduler_.emplace(LiveScheduler::Parts{*watches_, *watches_, *calls_, clock_, log_, lease_ ? &*lease_ : nullptr,
-                                            nullptr, wakeup_},
-                       std::move(live));
+    events_.emplace(EventWriter::Parts{*calls_, *calls_, clock_, log_}, EventRecorderOptions{.host_name = host_name()},
+                    wall_time_us, std::random_device()());
+    LiveScheduler::Parts parts{*watches_, *watches_, *calls_, clock_, log_, nullptr, {}, &*events_, wakeup_};
+    if (lease_) {
+      parts.leadership = &*lease_;
+      parts.may_write = [this] { return lease_->may_write(); };
+    }
+    scheduler_.emplace(parts, std::move(live));
     if (options_.serves) open_server();
   }
   ~LiveProcess() {
@@ -86,6 +103,7 @@ class LiveProcess {
       log_.flush();
       return 1;
     }
+    events_->flush(kEventsUs);
     if (lease_) lease_->stop(kReleaseUs);
     log_.flush();
     return 0;
@@ -164,6 +182,7 @@ class LiveProcess {
   std::optional<CurlClient> authentication_client_;
   std::optional<CurlClient> authorization_client_;
   std::optional<LeaseKeeper> lease_;
+  std::optional<EventWriter> events_;
   std::optional<LiveScheduler> scheduler_;
   std::optional<Authentication> authentication_;
   std::optional<Authorization> authorization_;
