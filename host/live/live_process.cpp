@@ -14,6 +14,7 @@
 #include "host/kube/events/event_writer.h"
 #include "host/kube/http/curl_client.h"
 #include "host/kube/http/limited_client.h"
+#include "host/live/cache_dump.h"
 #include "host/live/lease_keeper.h"
 #include "host/live/live_routes.h"
 #include "host/live/live_scheduler.h"
@@ -25,8 +26,9 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kEventsUs = 2'000'000;   ///< for the events that wait
-constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
+constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatever the lease is called, as upstream
+constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
+constexpr std::int64_t kReleaseUs = 5'000'000;           ///< for giving the lease back
 
 std::int64_t wall_time_us() {
   using namespace std::chrono;
@@ -124,11 +126,10 @@ class LiveProcess {
     election.settings = settings;
     election.identity = make_election_identity();
     election.component = options_.loop.config.profiles.front().scheduler_name;
-    leaders_.set_leader(settings.resource_name, false);
+    leaders_.set_leader(kElectionName, false);
     lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
                                       [this] {
-                                        leaders_.set_leader(options_.loop.config.leader_election.resource_name,
-                                                            lease_->is_leading());
+                                        leaders_.set_leader(kElectionName, lease_->is_leading());
                                         wakeup_.wake();
                                       }},
                    std::move(election), wall_time_us, std::random_device()());
@@ -187,7 +188,11 @@ class LiveProcess {
     server_.emplace(options_.server, live_routes(sources, log), *guard_, clock_, log);
   }
 
-  void log_dump() {}
+  void log_dump() {
+    const StoreContents known = scheduler_->contents();
+    scheduler_->read([&](const SchedulingLoop& loop) { dump_cache(loop, known, log_); });
+    log_.flush();
+  }
 
   LiveProcessOptions options_;
   const Clock& clock_ = RealClock::shared();

@@ -51,7 +51,9 @@ std::string all_metrics(const LiveSources& sources) {
 
 std::string resource_metrics(const LiveSources& sources) {
   if (sources.lease != nullptr && !sources.lease->is_leading()) return {};
-  return pod_resources_text(sources.scheduler.pods());
+  std::vector<PodPtr> pods;
+  for (const StoredPtr<Pod>& pod : sources.scheduler.contents().of<Pod>()) pods.push_back(pod->object);
+  return pod_resources_text(pods);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ bool LiveScheduler::is_synced() const { return state_->is_synced; }
 
 std::vector<ResourceState> LiveScheduler::resources() const { return state_->informers->states(); }
 
-std::vector<PodPtr> LiveScheduler::pods() const { return state_->informers->pods(); }
+StoreContents LiveScheduler::contents() const { return state_->informers->contents(); }
 
 bool LiveScheduler::read(const std::function<void(const SchedulingLoop&)>& read) {
   std::promise<void> done;

@@ -76,7 +76,7 @@ class LiveScheduler {
   bool is_synced() const;
   std::vector<ResourceState> resources() const;
   /// All that the watches know now.
-  std::vector<PodPtr> pods() const;
+  StoreContents contents() const;
   /// Runs `read` on the scheduler's thread, between two steps, and waits for it. @return false: the scheduler does not
   /// run (yet, or any more)
   bool read(const std::function<void(const SchedulingLoop&)>& read);

@@ -87,7 +87,8 @@ std::vector<ApiAnswer> KubeClient::take_answers() {
     const auto call = calls_.find(id);
     if (call == calls_.end() || !call->second->answer()) continue;
     const KubeCall& ended = *call->second;
-    if (parts_.on_failure && !ended.answer()->is_success()) parts_.on_failure(ended.what, *ended.subject, *ended.answer());
+    if (parts_.on_failure && !ended.answer()->is_success())
+      parts_.on_failure(ended.what, *ended.subject, *ended.answer());
     answers.push_back({id, *ended.answer()});
     wait_for_claims_.erase(id);
     calls_.erase(call);

@@ -15,6 +15,8 @@ constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int64_t kSweepUs = 360 * kSecondUs;
 constexpr std::int64_t kRefreshUs = 1800 * kSecondUs;
 constexpr std::int64_t kRetryUs = 10 * kSecondUs;
+constexpr std::int64_t kFirstRetryUs = kSecondUs / 2;
+constexpr int kDoublings = 5;  ///< until kRetryUs is reached
 constexpr double kRetryJitter = 0.25;
 constexpr int kTriesMax = 12;
 constexpr int kRetryAftersMax = 10;
@@ -189,7 +191,10 @@ void EventRecorder::on_response(std::uint64_t id, const HttpResponse& response) 
 
 void EventRecorder::on_discovery(Write write, const HttpResponse& response) {
   const bool is_unknown = response.status == 0 || response.status == 429 || response.status >= 500;
-  if (is_unknown) return try_later(std::move(write), jittered_delay_us());
+  if (is_unknown) {
+    const std::int64_t delay_us = jittered_delay_us(write.tries++);
+    return try_later(std::move(write), delay_us);
+  }
   api_ = response.status == 404 ? EventApi::kCoreV1 : EventApi::kEventsV1;
   if (*api_ == EventApi::kCoreV1) say("the API server has no events.k8s.io/v1; events are written to v1");
 }
@@ -225,7 +230,8 @@ void EventRecorder::on_no_answer(Write write, const std::string& problem) {
                std::to_string(kTriesMax) + " tries: " + problem);
   }
   if (write.event.series) write.form = Form::kPatch;
-  try_later(std::move(write), jittered_delay_us());
+  const std::int64_t delay_us = jittered_delay_us(write.tries - 1);
+  try_later(std::move(write), delay_us);
 }
 
 void EventRecorder::reject(const Write& write, const std::string& why) {
@@ -238,9 +244,10 @@ void EventRecorder::try_later(Write write, std::int64_t delay_us) {
   delayed_.emplace(clock_->now_us() + delay_us, std::move(write));
 }
 
-std::int64_t EventRecorder::jittered_delay_us() {
+std::int64_t EventRecorder::jittered_delay_us(int tries) {
   const double factor = 1 + kRetryJitter * std::uniform_real_distribution<double>(0, 1)(dice_);
-  return static_cast<std::int64_t>(static_cast<double>(kRetryUs) * factor);
+  const std::int64_t delay_us = tries < kDoublings ? kFirstRetryUs << tries : kRetryUs;
+  return static_cast<std::int64_t>(static_cast<double>(std::min(delay_us, kRetryUs)) * factor);
 }
 
 void EventRecorder::say(std::string message) {

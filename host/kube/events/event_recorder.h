@@ -54,8 +54,9 @@ ObjectReference pod_reference(const Pod& pod, std::string_view resource_version)
 ///
 /// Equal events, but for their notes, become one object with a series: the second sets a count of 2, further ones are
 /// only counted. Every 6 minutes a series that was not seen for 6 minutes is written and forgotten, and so are single
-/// events; every 30 minutes all series are written. A write without an answer is tried 12 times, 10 to 12.5 s apart;
-/// one that the server refuses is dropped. An answer 429 or 5xx with Retry-After is obeyed, at most 10 times.
+/// events; every 30 minutes all series are written. A write without an answer is tried 12 times: after half a
+/// second, then after twice as long each time, up to 10 to 12.5 s, which is client-go's wait between all tries; one
+/// that the server refuses is dropped. An answer 429 or 5xx with Retry-After is obeyed, at most 10 times.
 ///
 /// The first request asks whether the server has events.k8s.io/v1; where it answers 404, events are written to v1 with
 /// the same fields and series. client-go's recorder for v1, which folds other events together, is not built.
@@ -111,7 +112,7 @@ class EventRecorder {
   void on_refused(Write write, const HttpResponse& response);
   void on_no_answer(Write write, const std::string& problem);
   void try_later(Write write, std::int64_t delay_us);
-  std::int64_t jittered_delay_us();
+  std::int64_t jittered_delay_us(int tries);
   void reject(const Write& write, const std::string& why);
   void say(std::string message);
 

@@ -195,8 +195,12 @@ void CurlClient::Thread::end(Transfer& transfer, CURLcode code) {
     transfer.response.problem = std::move(transfer.own_problem);
     return;
   }
-  transfer.response.problem = fmt::format("{} {}: {}", transfer.request.method, url.authority,
-                                          transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code));
+  // libcurl's own text has numbers of streams and milliseconds, which would make each failure another condition of a
+  // pod; only of certificates it says more.
+  const bool is_tls = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
+  transfer.response.problem =
+      fmt::format("{} {}: {}", transfer.request.method, url.authority,
+                  is_tls && transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code));
 }
 
 void CurlClient::Thread::deliver(Transfer& transfer) {

@@ -201,16 +201,14 @@ std::vector<ResourceState> Informers::states() const {
   return state_->states;
 }
 
-std::vector<PodPtr> Informers::pods() const {
+StoreContents Informers::contents() const {
   // Shared, because a client that ends never calls: the promise breaks then, and get() says so.
-  const auto answer = std::make_shared<std::promise<std::vector<PodPtr>>>();
-  std::future<std::vector<PodPtr>> future = answer->get_future();
+  const auto answer = std::make_shared<std::promise<StoreContents>>();
+  std::future<StoreContents> future = answer->get_future();
   state_->parts.timers.after(0, [state = state_.get(), answer] {
     StoreContents contents;
-    state->append_contents.front()(contents);  // pods come first
-    std::vector<PodPtr> pods;
-    for (const StoredPtr<Pod>& pod : contents.of<Pod>()) pods.push_back(pod->object);
-    answer->set_value(std::move(pods));
+    for (const auto& append : state->append_contents) append(contents);
+    answer->set_value(std::move(contents));
   });
   return future.get();
 }

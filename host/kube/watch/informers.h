@@ -55,8 +55,8 @@ class Informers {
   ~Informers();
 
   std::vector<ResourceState> states() const;
-  /// The pods that are known now, in no order. Any thread but the client's, on which it waits.
-  std::vector<PodPtr> pods() const;
+  /// All that is known now, in no order. Any thread but the client's, on which it waits.
+  StoreContents contents() const;
 
  private:
   std::unique_ptr<InformersState> state_;
