@@ -45,7 +45,7 @@ struct LiveScheduler::State {
         resource_log(given.log),
         observer(given.log, given.events),
         events([this] { parts.wakeup.wake(); }),
-        client({given.calls, given.clock, [this] { parts.wakeup.wake(); }}, options.calls) {
+        client({given.calls, given.clock, [this] { parts.wakeup.wake(); }, given.may_write}, options.calls) {
     informers.emplace(Informers::Parts{given.watches, given.watch_timers, given.clock, events, resource_log},
                       watched_resources(options.loop.config), options.reflectors,
                       [this](StoreContents given_contents) { take_contents(std::move(given_contents)); });
@@ -101,6 +101,7 @@ bool LiveScheduler::State::open_loop() {
   }
   if (!start) return false;
   client.note_contents(*start);
+  if (parts.events != nullptr) parts.events->note_contents(*start);
   loop.emplace(*start, options.loop, parts.clock, client, observer);
   parts.log.info("Caches are synced", {{"nodes", std::to_string(start->of<Node>().size())},
                                        {"pods", std::to_string(start->of<Pod>().size())},
@@ -113,6 +114,7 @@ bool LiveScheduler::State::take_events() {
   const std::vector<WatchEvent> batch = events.take();
   if (batch.empty() && !loop->awaits_events()) return false;
   client.note_events(batch);
+  if (parts.events != nullptr) parts.events->note_events(batch);
   loop->take(batch);
   return !batch.empty();
 }

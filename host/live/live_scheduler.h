@@ -36,6 +36,9 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void add(const SchedulerEvent& event) = 0;
+  /// What there was at first, and what the watches told since: before the loop takes it in.
+  virtual void note_contents(const StoreContents& contents) = 0;
+  virtual void note_events(std::span<const WatchEvent> events) = 0;
 };
 
 struct LiveOptions {
@@ -57,6 +60,7 @@ class LiveScheduler {
     const Clock& clock;
     LiveLog& log;
     const Leadership* leadership = nullptr;  ///< null: this process decides
+    std::function<bool()> may_write = {};    ///< KubeClient::Parts::may_write
     EventSink* events = nullptr;             ///< null: nobody records
     Wakeup& wakeup;
   };
