@@ -30,6 +30,8 @@ constexpr std::string_view kNotFound = "404 page not found\n";
 
 /// The request that the calling thread serves.
 thread_local TlsStream* current_stream = nullptr;
+/// Of a request whose body is read now.
+thread_local ServedUser current_user;
 
 RequestIdentity identity_of(const httplib::Request& request, SSL* ssl) {
   RequestIdentity identity;
@@ -51,11 +53,11 @@ ServedRequest served(const httplib::Request& request) {
   return {request.method, request.path, {request.params.begin(), request.params.end()}, request.body, {}};
 }
 
-void write_answer(ServedAnswer answer, httplib::Response& response) {
+void write_answer(const ServedAnswer& answer, httplib::Response& response) {
   response.status = answer.status;
   response.set_header("Cache-Control", "no-cache, private");
   response.set_header("X-Content-Type-Options", "nosniff");
-  response.set_content(std::move(answer.body), answer.content_type);
+  response.set_content(answer.body, answer.content_type);
 }
 
 ServedAnswer plain(int status, std::string_view text) { return {.status = status, .body = std::string(text)}; }
@@ -190,12 +192,12 @@ class HttpsServer::Impl : public httplib::Server {
       } else if (request.method != found->second.body_method) {
         answer = plain(405, "405 method not allowed\n");
       } else {
-        user_ = std::move(asked.user);
+        current_user = std::move(asked.user);
         return HandlerResponse::Unhandled;  // the library reads the body and calls the route
       }
     }
     current_stream->start_answer();
-    write_answer(std::move(*answer), response);
+    write_answer(*answer, response);
     return HandlerResponse::Handled;
   }
 
@@ -204,10 +206,10 @@ class HttpsServer::Impl : public httplib::Server {
     if (route.body_method.empty()) return;
     const auto handle = [this, &route](const httplib::Request& request, httplib::Response& response) {
       ServedRequest asked = served(request);
-      asked.user = std::move(user_);
+      asked.user = std::move(current_user);
       std::optional<ServedAnswer> answer = answered(asked.path, [&] { return std::optional(route.handler(asked)); });
       current_stream->start_answer();
-      write_answer(std::move(*answer), response);
+      write_answer(*answer, response);
     };
     if (route.body_method == "PUT") {
       Put(path, handle);
@@ -236,10 +238,7 @@ class HttpsServer::Impl : public httplib::Server {
   std::atomic<bool> stops_{false};
   int port_ = 0;
   std::thread thread_;
-  static thread_local ServedUser user_;  ///< of a request whose body is read now
 };
-
-thread_local ServedUser HttpsServer::Impl::user_;
 
 HttpsServer::HttpsServer(ServerOptions options, std::vector<Route> routes, AccessGuard& guard, const Clock& clock,
                          ServingLog log)

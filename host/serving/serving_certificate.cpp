@@ -167,6 +167,7 @@ CertificatePem self_signed_certificate() {
 
 std::vector<std::string> tls_cipher_names() {
   std::vector<std::string> names;
+  names.reserve(kCiphers.size());
   for (const CipherName& cipher : kCiphers) names.emplace_back(cipher.go);
   return names;
 }
