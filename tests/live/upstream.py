@@ -97,6 +97,8 @@ class Results:
                 self.skips[key] = event["Output"].split(MARK + "skip: ", 1)[1].strip()
         elif event["Action"] in ("pass", "fail", "skip"):
             self.ended[key] = event["Action"]
+            if event["Action"] == "fail":
+                print("fails:", test, flush=True)
 
     def leaves(self):
         parents = {(package, name[:i]) for package, name in self.ended for i, letter in enumerate(name) if letter == "/"}

@@ -4,7 +4,9 @@ package checks
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"berth.dev/tests/live/cluster"
@@ -102,11 +104,14 @@ var faultChecks = []Check{
 		t.fault(&proxy.Rule{Name: "slow server", Match: func(r *request) bool { return true }, Delay: 150 * time.Millisecond})
 		t.load(12)
 	}},
-	{"L-12F", "Every third request breaks, of whatever kind", func(t *T) {
+	{"L-12F", "One of three requests breaks, of whatever kind, drawn from a seed", func(t *T) {
 		t.proxied(fast)
-		var count counter
+		var mutex sync.Mutex
+		draw := rand.New(rand.NewPCG(1, 2)) // every third one could be always the binding
 		t.fault(&proxy.Rule{Name: "broken", Match: func(r *request) bool {
-			return !strings.HasSuffix(r.URL.Path, "/events") && count.Add(1)%3 == 0
+			mutex.Lock()
+			defer mutex.Unlock()
+			return !strings.HasSuffix(r.URL.Path, "/events") && draw.IntN(3) == 0
 		}, Drop: true})
 		t.load(12)
 	}},

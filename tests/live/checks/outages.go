@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,10 +16,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-type (
-	request = http.Request
-	counter = atomic.Int64
-)
+type request = http.Request
 
 // outage ends a part of the control plane at once, waits, and starts it again.
 func (t *T) outage(part *cluster.Process, lasts time.Duration) {
