@@ -52,7 +52,8 @@ std::string all_metrics(const LiveSources& sources) {
 std::string resource_metrics(const LiveSources& sources) {
   if (sources.lease != nullptr && !sources.lease->is_leading()) return {};
   std::vector<PodPtr> pods;
-  for (const StoredPtr<Pod>& pod : sources.scheduler.contents().of<Pod>()) pods.push_back(pod->object);
+  const StoreContents contents = sources.scheduler.contents();
+  for (const StoredPtr<Pod>& pod : contents.of<Pod>()) pods.push_back(pod->object);
   return pod_resources_text(pods);
 }
 
