@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/live/live_process.h"
 
-#include <unistd.h>
-
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -16,30 +12,27 @@
 #include <vector>
 
 #include "host/framework/clock.h"
+#include "host/kube/access/surroundings.h"
+#include "host/kube/events/event_writer.h"
 #include "host/kube/http/curl_client.h"
-#include "host/live/event_writer.h"
+#include "host/kube/http/limited_client.h"
 #include "host/live/lease_keeper.h"
 #include "host/live/live_routes.h"
 #include "host/live/live_scheduler.h"
 #include "host/live/signals.h"
 #include "host/live/wakeup.h"
+#include "host/live/written_events.h"
 #include "host/metrics/scheduler_metrics.h"
 
 namespace berth {
 namespace {
 
+constexpr std::int64_t kEventsUs = 2'000'000;   ///< for the events that wait
 constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
-constexpr std::int64_t kEventsUs = 2'000'000;   ///< for events that are not written yet
 
 std::int64_t wall_time_us() {
   using namespace std::chrono;
   return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
 }
 
 CurlClientOptions client_options(const ServerAccess& access, std::string_view part, HttpMeter& meter) {
@@ -64,17 +57,14 @@ class LiveProcess {
     calls_.emplace(client_options(access_, "scheduler", requests_));
     const LeaderElection& election = options_.loop.config.leader_election;
     if (election.leader_elect) open_lease(election);
+    open_limited();
+    open_events();
     LiveOptions live;
     live.loop = options_.loop;
     live.calls.bind_timeout_us = options_.bind_timeout_us;
-    events_.emplace(EventWriter::Parts{*calls_, *calls_, clock_, log_}, EventRecorderOptions{.host_name = host_name()},
-                    wall_time_us, std::random_device()());
-    LiveScheduler::Parts parts{*watches_, *watches_, *calls_, clock_, log_, nullptr, {}, &*events_, wakeup_};
-    if (lease_) {
-      parts.leadership = &*lease_;
-      parts.may_write = [this] { return lease_->may_write(); };
-    }
-    scheduler_.emplace(parts, std::move(live));
+    scheduler_.emplace(LiveScheduler::Parts{*limited_watches_, *watches_, *limited_calls_, clock_, log_,
+                                            lease_ ? &*lease_ : nullptr, &*event_sink_, wakeup_},
+                       std::move(live));
     if (options_.serves) open_server();
   }
   ~LiveProcess() {
@@ -83,6 +73,7 @@ class LiveProcess {
     lease_client_.reset();
     watches_.reset();
     calls_.reset();
+    events_client_.reset();
     for (std::optional<CurlClient>* const client : {&authentication_client_, &authorization_client_}) client->reset();
   }
 
@@ -105,7 +96,8 @@ class LiveProcess {
       log_.flush();
       return 1;
     }
-    events_->flush(kEventsUs);
+    // Before the lease is released, after which no call starts.
+    if (!events_->flush(kEventsUs)) log_.warning("Events were not written before the end");
     if (lease_) lease_->stop(kReleaseUs);
     log_.flush();
     return 0;
@@ -145,6 +137,7 @@ class LiveProcess {
     election.settings = settings;
     election.identity = make_election_identity();
     election.component = options_.loop.config.profiles.front().scheduler_name;
+    leaders_.set_leader(settings.resource_name, false);
     lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
                                       [this] {
                                         leaders_.set_leader(options_.loop.config.leader_election.resource_name,
@@ -152,6 +145,37 @@ class LiveProcess {
                                         wakeup_.wake();
                                       }},
                    std::move(election), wall_time_us, std::random_device()());
+  }
+
+  /// clientConnection's limit, which the requests of one kind of client share; null where none is set.
+  std::shared_ptr<SharedTokenBucket> new_bucket() const {
+    const ClientConnection& connection = options_.loop.config.client_connection;
+    if (!connection.qps && !connection.burst) return nullptr;
+    return std::make_shared<SharedTokenBucket>(connection.qps.value_or(ClientConnection::kQpsDefault),
+                                               connection.burst.value_or(ClientConnection::kBurstDefault), clock_);
+  }
+
+  std::function<bool()> write_gate() const {
+    if (!lease_) return {};
+    return [this] { return lease_->may_write(); };
+  }
+
+  /// Lists and calls share one limit, as kube-scheduler's main client has one.
+  void open_limited() {
+    const std::shared_ptr<SharedTokenBucket> bucket = new_bucket();
+    limited_watches_.emplace(LimitedClient::Parts{*watches_, *watches_, clock_, bucket});
+    limited_calls_.emplace(LimitedClient::Parts{*calls_, *calls_, clock_, bucket, write_gate()});
+  }
+
+  void open_events() {
+    events_client_.emplace(client_options(access_, "events", requests_));
+    limited_events_.emplace(LimitedClient::Parts{*events_client_, *events_client_, clock_, new_bucket(), write_gate()});
+    EventRecorderOptions options;
+    options.host_name = host_name();
+    events_.emplace(EventWriter::Parts{*limited_events_, *events_client_, clock_,
+                                       [this](const std::string& line) { log_.warning(line); }},
+                    std::move(options), wall_time_us, std::random_device()());
+    event_sink_.emplace(*events_);
   }
 
   void open_server() {
@@ -195,10 +219,15 @@ class LiveProcess {
   std::optional<CurlClient> watches_;
   std::optional<CurlClient> calls_;
   std::optional<CurlClient> lease_client_;
+  std::optional<CurlClient> events_client_;
   std::optional<CurlClient> authentication_client_;
   std::optional<CurlClient> authorization_client_;
   std::optional<LeaseKeeper> lease_;
+  std::optional<LimitedClient> limited_watches_;
+  std::optional<LimitedClient> limited_calls_;
+  std::optional<LimitedClient> limited_events_;
   std::optional<EventWriter> events_;
+  std::optional<WrittenEvents> event_sink_;
   std::optional<LiveScheduler> scheduler_;
   std::optional<Authentication> authentication_;
   std::optional<Authorization> authorization_;
@@ -208,6 +237,9 @@ class LiveProcess {
 
 }  // namespace
 
-int run_live_process(LiveProcessOptions options) { return LiveProcess(std::move(options)).run(); }
+int run_live_process(LiveProcessOptions options) {
+  SignalThread::hold_signals();  // before any thread is there
+  return LiveProcess(std::move(options)).run();
+}
 
 }  // namespace berth

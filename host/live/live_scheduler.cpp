@@ -45,7 +45,12 @@ struct LiveScheduler::State {
         resource_log(given.log),
         observer(given.log, given.events),
         events([this] { parts.wakeup.wake(); }),
-        client({given.calls, given.clock, [this] { parts.wakeup.wake(); }, given.may_write}, options.calls) {
+        client({given.calls, given.clock, [this] { parts.wakeup.wake(); },
+                [this](std::string_view what, const Pod& pod, const StoreStatus& status) {
+                  parts.log.error("API call failed",
+                                  {{"call", std::string(what)}, {"pod", pod.full_name()}, {"err", status.message}});
+                }},
+               options.calls) {
     informers.emplace(Informers::Parts{given.watches, given.watch_timers, given.clock, events, resource_log},
                       watched_resources(options.loop.config), options.reflectors,
                       [this](StoreContents given_contents) { take_contents(std::move(given_contents)); });

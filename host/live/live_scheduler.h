@@ -60,7 +60,6 @@ class LiveScheduler {
     const Clock& clock;
     LiveLog& log;
     const Leadership* leadership = nullptr;  ///< null: this process decides
-    std::function<bool()> may_write = {};    ///< KubeClient::Parts::may_write
     EventSink* events = nullptr;             ///< null: nobody records
     Wakeup& wakeup;
   };

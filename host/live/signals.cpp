@@ -20,9 +20,14 @@ sigset_t taken_signals() {
 
 }  // namespace
 
-SignalThread::SignalThread(std::function<void()> on_end, std::function<void()> on_dump) {
+void SignalThread::hold_signals() {
   const sigset_t set = taken_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalThread::SignalThread(std::function<void()> on_end, std::function<void()> on_dump) {
+  hold_signals();
+  const sigset_t set = taken_signals();
   thread_ = std::thread([set, on_end = std::move(on_end), on_dump = std::move(on_dump)] {
     for (;;) {
       int signal = 0;

@@ -6,10 +6,12 @@
 
 namespace berth {
 
-/// Takes SIGTERM, SIGINT and SIGUSR2 on a thread, from its making to its end. Threads that are started meanwhile do not
-/// get them.
+/// Takes SIGTERM, SIGINT and SIGUSR2 on a thread, from its making to its end.
 class SignalThread {
  public:
+  /// Keeps the signals from the calling thread and from those that it starts: to be called before there are others.
+  static void hold_signals();
+
   /// @param on_end   SIGTERM or SIGINT came @param on_dump  SIGUSR2 came. Both are called on the thread
   SignalThread(std::function<void()> on_end, std::function<void()> on_dump);
   ~SignalThread();

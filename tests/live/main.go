@@ -34,6 +34,7 @@ const leastChecks = 60
 type options struct {
 	scheduler, berth, build, only, docs string
 	list, verbose                       bool
+	changes                             int
 }
 
 func main() {
@@ -45,6 +46,7 @@ func main() {
 	flag.StringVar(&o.docs, "docs", "docs/live.md", "the list of checks, each of which has to be run")
 	flag.BoolVar(&o.list, "list", false, "write the rows of docs/live.md and end")
 	flag.BoolVar(&o.verbose, "v", false, "say when each check ends")
+	flag.IntVar(&o.changes, "changes", 10000, "changes of node status in L-146")
 	var measure bool
 	var client, kubeconfig string
 	flag.BoolVar(&measure, "bench", false, "measure instead of checking")
@@ -177,7 +179,7 @@ func run(ctx context.Context, o options, chosen []checks.Check) (failed int, err
 		return 0, err
 	}
 	defer env.CloseShared()
-	env.Kind, env.Command, env.Kube, env.Verbose = o.scheduler, tested, kube, o.verbose
+	env.Kind, env.Command, env.Kube, env.Verbose, env.Changes = o.scheduler, tested, kube, o.verbose, o.changes
 	env.Newer = filepath.Join(o.build, "bin-1.36", "kube-apiserver")
 	if o.verbose {
 		fmt.Printf("control plane ready after %.1f s\n", time.Since(began).Seconds())

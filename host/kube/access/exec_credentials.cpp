@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/kube/access/key_pair.h"
+
 namespace berth {
 namespace {
 
@@ -71,6 +73,7 @@ bool ExecCredentials::is_due() const {
 }
 
 ClientIdentity ExecCredentials::current() {
+  const std::scoped_lock lock(mutex_);
   take_outcome();
   if (!worker_.joinable() && is_due()) {
     if (has_run_) {
@@ -90,7 +93,7 @@ void ExecCredentials::begin_run() {
   try {
     worker_ = std::thread([this] {
       Outcome outcome = run();
-      const std::scoped_lock lock(mutex_);
+      const std::scoped_lock lock(outcome_mutex_);
       outcome_ = std::move(outcome);
     });
   } catch (const std::system_error& error) {
@@ -101,7 +104,7 @@ void ExecCredentials::begin_run() {
 void ExecCredentials::take_outcome() {
   std::optional<Outcome> outcome;
   {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(outcome_mutex_);
     outcome.swap(outcome_);
   }
   if (!outcome) return;
@@ -109,7 +112,13 @@ void ExecCredentials::take_outcome() {
   accept(std::move(*outcome));
 }
 
+void ExecCredentials::note_unauthorized() {
+  const std::scoped_lock lock(mutex_);
+  is_refused_ = true;
+}
+
 void ExecCredentials::wait() {
+  const std::scoped_lock lock(mutex_);
   if (!worker_.joinable()) return;
   worker_.join();
   if (outcome_) accept(std::move(*outcome_));  // alone with it now
@@ -171,6 +180,11 @@ ExecCredentials::Outcome ExecCredentials::run_plugin() const {
   const std::vector<std::string> environment = environment_of(around_, config_, info);
   const ChildResult result = run_child(path, config_.arguments, environment, limits_, &is_cancelled_);
   ExecCredential credential = credential_of(result, path);
+  if (!credential.key_pem.empty()) {
+    const std::string problem = problem_of_key_pair(credential.certificate_pem, credential.key_pem);
+    if (!problem.empty())
+      throw std::runtime_error("credential plugin " + escaped_for_message(path, kErrorBytesShown) + ": " + problem);
+  }
   Outcome outcome;
   if (!credential.token.empty()) outcome.identity.authorization = "Bearer " + credential.token;
   outcome.identity.certificate_pem = std::move(credential.certificate_pem);

@@ -21,7 +21,7 @@ namespace berth {
 /// watches and the renewal of a lease go on meanwhile: 60 s before the credential expires (or after three quarters of
 /// its time, where that is later), and after a 401, at most once a second. A run that failed is repeated after 5 s.
 /// Until a run has ended well, current() gives the identity of before; where that has expired, or was refused and the
-/// plugin failed, it throws with what is known.
+/// plugin failed, it throws with what is known. Any thread.
 class ExecCredentials : public Credentials {
  public:
   /// @param cluster  given to the plugin where config.provides_cluster_info
@@ -32,8 +32,8 @@ class ExecCredentials : public Credentials {
   ExecCredentials& operator=(const ExecCredentials&) = delete;
 
   ClientIdentity current() override;
-  void note_unauthorized() override { is_refused_ = true; }
-  /// Waits for the end of a run that is under way. The thread of current().
+  void note_unauthorized() override;
+  /// Waits for the end of a run that is under way.
   void wait();
 
  private:
@@ -44,6 +44,7 @@ class ExecCredentials : public Credentials {
     std::string failure = {};  ///< empty: it went well
   };
 
+  // All but the two runs are called under mutex_.
   bool is_due() const;
   bool has_expired() const { return expires_us_ && around_.wall_time_us() > *expires_us_; }
   void begin_run();
@@ -59,6 +60,7 @@ class ExecCredentials : public Credentials {
   const Surroundings around_;
   const ChildLimits limits_;
 
+  std::mutex mutex_;  ///< of what follows, up to worker_
   std::optional<ClientIdentity> identity_;
   std::optional<std::int64_t> expires_us_;  ///< wall time
   std::int64_t refresh_us_ = 0;             ///< wall time; of one that expires
@@ -69,8 +71,8 @@ class ExecCredentials : public Credentials {
 
   std::thread worker_;  ///< joinable: a run whose outcome was not taken
   std::atomic<bool> is_cancelled_{false};
-  std::mutex mutex_;
-  std::optional<Outcome> outcome_;  ///< under mutex_
+  std::mutex outcome_mutex_;
+  std::optional<Outcome> outcome_;  ///< under outcome_mutex_
 };
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/config/base64.h"
+#include "host/kube/access/key_pair.h"
 #include "host/kube/access/secret_text.h"
 
 namespace berth {
@@ -12,14 +13,6 @@ namespace {
 
 /// client-go takes a token file as good for a minute and reads it 10 s before that ends.
 constexpr std::int64_t kReadAgainUs = 50'000'000;
-
-std::string read_pem(const std::string& path, const char* what) {
-  std::string text = read_small_file(path);
-  if (text.find("-----BEGIN ") == std::string::npos) {
-    throw std::runtime_error("cannot use " + path + " as " + what + ": it holds no PEM text");
-  }
-  return text;
-}
 
 /// @return whether `read` did not throw
 template <class Read>
@@ -40,8 +33,6 @@ FileCredentials::FileCredentials(FileIdentity identity, Surroundings around)
   if (!parts_.username.empty() || !parts_.password.empty()) {
     identity_.authorization = "Basic " + encode_base64(parts_.username + ":" + parts_.password);
   }
-  identity_.certificate_pem = parts_.certificate_pem;
-  identity_.key_pem = parts_.key_pem;
   if (!parts_.token_file.empty()) {
     try {
       read_token_file();
@@ -65,11 +56,23 @@ void FileCredentials::read_certificate_files() {
   std::string certificate = parts_.certificate_pem;
   std::string key = parts_.key_pem;
   if (certificate.empty() && !parts_.certificate_file.empty()) {
-    certificate = read_pem(parts_.certificate_file, "client certificate");
+    certificate = read_small_file(parts_.certificate_file);
   }
-  if (key.empty() && !parts_.key_file.empty()) key = read_pem(parts_.key_file, "client key");
+  if (key.empty() && !parts_.key_file.empty()) key = read_small_file(parts_.key_file);
+  if (certificate.empty() && parts_.certificate_file.empty()) return;  // a key alone is nothing, as in client-go
+  if (const std::string problem = problem_of_key_pair(certificate, key); !problem.empty()) {
+    throw std::runtime_error(problem + named_files());
+  }
   identity_.certificate_pem = std::move(certificate);
   identity_.key_pem = std::move(key);
+}
+
+std::string FileCredentials::named_files() const {
+  std::string names;
+  for (const std::string* path : {&parts_.certificate_file, &parts_.key_file}) {
+    if (!path->empty()) names += (names.empty() ? ": " : " and ") + *path;
+  }
+  return names;
 }
 
 void FileCredentials::read_files_again() {
@@ -81,7 +84,13 @@ void FileCredentials::read_files_again() {
   is_refused_ = false;
 }
 
+void FileCredentials::note_unauthorized() {
+  const std::scoped_lock lock(mutex_);
+  is_refused_ = true;
+}
+
 ClientIdentity FileCredentials::current() {
+  const std::scoped_lock lock(mutex_);
   if (is_refused_ || around_.clock->now_us() - read_us_ >= kReadAgainUs) read_files_again();
   return identity_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "host/kube/access/surroundings.h"
@@ -23,23 +24,26 @@ struct FileIdentity {
 };
 
 /// An identity of texts and files. Files are read again 50 s after they were read, and before the next request after a
-/// 401. A file that cannot be read then, or holds no token or PEM text, changes nothing: the last one goes on being
-/// used. A certificate and its key change together: both files are read, or none counts.
+/// 401. A file that cannot be read then, or holds no token, changes nothing: the last one goes on being used. A
+/// certificate and its key change together, when both files can be read and belong together. Any thread.
 class FileCredentials : public Credentials {
  public:
-  /// Reads all files. @throws std::runtime_error where one cannot be read
+  /// Reads all files. @throws std::runtime_error where one cannot be read, or certificate and key do not
+  /// belong together
   FileCredentials(FileIdentity identity, Surroundings around);
 
   ClientIdentity current() override;
-  void note_unauthorized() override { is_refused_ = true; }
+  void note_unauthorized() override;
 
  private:
   void read_token_file();
   void read_certificate_files();
   void read_files_again();
+  std::string named_files() const;  ///< ": a.crt and a.key"; empty: none
 
   FileIdentity parts_;
   Surroundings around_;
+  std::mutex mutex_;  ///< of what follows
   ClientIdentity identity_;
   std::int64_t read_us_ = 0;  ///< of the clock
   bool is_refused_ = false;

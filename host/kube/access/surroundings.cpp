@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -57,6 +58,14 @@ Surroundings Surroundings::of_this_process() {
     return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now).count()};
   };
   return around;
+}
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  if (gethostname(name.data(), name.size() - 1) != 0) {
+    throw std::runtime_error(std::string("cannot read the host's name: ") + std::strerror(errno));
+  }
+  return name.data();
 }
 
 std::string read_small_file(const std::string& path) {

@@ -26,6 +26,9 @@ struct Surroundings {
   static Surroundings of_this_process();
 };
 
+/// As the kernel has it, which is what Go's os.Hostname() gives. @throws std::runtime_error
+std::string host_name();
+
 /// The whole file. @throws std::runtime_error naming the file and why, also when it holds more than 1 MiB
 std::string read_small_file(const std::string& path);
 

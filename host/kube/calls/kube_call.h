@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "host/kube/calls/kube_client.h"
 
@@ -29,6 +30,9 @@ class KubeCall {
   void go_on();
   const std::optional<StoreStatus>& answer() const { return answer_; }
   std::uint64_t id() const { return id_; }
+  /// For messages.
+  std::string_view what = {};  ///< "patch status"
+  PodPtr subject = {};
 
  protected:
   void send(HttpRequest request);

@@ -2,6 +2,7 @@
 #include "host/kube/calls/kube_client.h"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 
 #include "host/kube/calls/kube_call.h"
@@ -9,6 +10,9 @@
 
 namespace berth {
 namespace {
+
+/// As ApiCall::request orders them.
+constexpr std::array<std::string_view, 4> kNames = {"bind", "patch status", "delete", "bind volumes"};
 
 bool is_unscheduled(const StoredPtr<Pod>& pod) {
   if (pod == nullptr || is_assigned(*pod->object)) return false;
@@ -39,7 +43,10 @@ std::unique_ptr<KubeCall> KubeClient::make_call(std::uint64_t id, const ApiCall&
       return make_volume_call(client, id, decisions);
     }
   };
-  return std::visit(Maker{*this, id, call.pod}, call.request);
+  std::unique_ptr<KubeCall> made = std::visit(Maker{*this, id, call.pod}, call.request);
+  made->what = kNames.at(call.request.index());
+  made->subject = call.pod;
+  return made;
 }
 
 void KubeClient::start(std::uint64_t id, const ApiCall& call) {
@@ -49,14 +56,6 @@ void KubeClient::start(std::uint64_t id, const ApiCall& call) {
 }
 
 void KubeClient::send(std::uint64_t id, std::uint64_t request_number, HttpRequest request) {
-  if (parts_.may_write && !parts_.may_write()) {
-    HttpResponse response;
-    response.problem = "this process may not write: the lease is not its own";
-    const std::lock_guard lock(mutex_);
-    responses_.push_back({id, request_number, std::move(response)});
-    touched_.push_back(id);
-    return;
-  }
   parts_.client.start(std::move(request), [this, id, request_number](HttpResponse response) {
     bool was_empty = false;
     {
@@ -87,7 +86,9 @@ std::vector<ApiAnswer> KubeClient::take_answers() {
   for (const std::uint64_t id : std::exchange(touched_, {})) {
     const auto call = calls_.find(id);
     if (call == calls_.end() || !call->second->answer()) continue;
-    answers.push_back({id, *call->second->answer()});
+    const KubeCall& ended = *call->second;
+    if (parts_.on_failure && !ended.answer()->is_success()) parts_.on_failure(ended.what, *ended.subject, *ended.answer());
+    answers.push_back({id, *ended.answer()});
     wait_for_claims_.erase(id);
     calls_.erase(call);
   }

@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -42,8 +43,10 @@ class KubeClient : public ApiClient {
   struct Parts {
     HttpClient& client;
     const Clock& clock;
-    std::function<void()> wake;            ///< any thread: there are answers to take
-    std::function<bool()> may_write = {};  ///< asked before each request; false: it is not sent. Empty: always
+    std::function<void()> wake;  ///< any thread: there are answers to take
+    /// A call has failed, on the caller's thread. @param what  "bind", "patch status", "delete", "bind volumes". Empty:
+    /// nobody is told
+    std::function<void(std::string_view what, const Pod&, const StoreStatus&)> on_failure = {};
   };
   /// The parts outlive the HTTP client's thread, and this outlives it too.
   KubeClient(Parts parts, const KubeClientOptions& options);

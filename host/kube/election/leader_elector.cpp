@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kube/election/leader_elector.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "host/kube/access/surroundings.h"
@@ -36,13 +30,7 @@ std::string reason_of(const HttpResponse& response) {
 
 }  // namespace
 
-std::string make_election_identity() {
-  std::array<char, 256> name = {};
-  if (gethostname(name.data(), name.size() - 1) != 0) {
-    throw std::runtime_error(std::string("cannot read the host's name: ") + std::strerror(errno));
-  }
-  return std::string(name.data()) + "_" + random_uuid();
-}
+std::string make_election_identity() { return host_name() + "_" + random_uuid(); }
 
 LeaderElector::LeaderElector(ElectionOptions options, const Clock& clock, std::function<std::int64_t()> wall_time_us,
                              std::uint64_t seed)

@@ -34,6 +34,8 @@ EventKey key_of(const EventObject& event) {
   }
   append(bytes, event.regarding);
   if (event.related) append(bytes, *event.related);
+  // Where the failure of a pod changes its words, its condition is patched and its version is another one.
+  if (event.regarding.resource_version.empty()) append(bytes, event.note);
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return {hash.low64, hash.high64};
 }

@@ -13,7 +13,8 @@
 
 namespace berth {
 
-/// Of what makes two events one: all but time, name and note. A 128-bit hash.
+/// Of what makes two events one: all but time, name and note; the note too where the version of the object is unknown.
+/// A 128-bit hash.
 struct EventKey {
   std::uint64_t low = 0;
   std::uint64_t high = 0;

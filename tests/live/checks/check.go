@@ -30,7 +30,7 @@ type Check struct {
 // All is the one list of checks, in the order in which they run.
 func All() []Check {
 	all := steady()
-	for _, group := range [][]Check{faultChecks, outageChecks, accessChecks, coexistenceChecks} {
+	for _, group := range [][]Check{faultChecks, outageChecks, accessChecks, deployChecks, coexistenceChecks} {
 		all = append(all, group...)
 	}
 	return all
@@ -58,6 +58,7 @@ type Env struct {
 	Kube      []string // kube-scheduler itself
 	Newer     string   // kube-apiserver of the next minor release
 	Verbose   bool
+	Changes   int // of L-146
 	Proxy     *proxy.Proxy
 	ProxyUser string // kubeconfig of the scheduler through the proxy
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"berth.dev/tests/live/cluster"
@@ -119,16 +121,17 @@ var outageChecks = []Check{
 		t.boundLater("p", 60)
 		t.eventless = true // events of a killed scheduler may be lost
 	}},
-	{"L-146", "Ten thousand changes of node status while pods are bound", func(t *T) {
+	{"L-146", "Ten thousand changes of node status (CHANGES=N) as fast as the server takes them, while pods are bound", func(t *T) {
 		t.own(fast)
+		const workers = 8
 		for i := range 50 {
 			t.nodes(fmt.Sprint("n", i))
 		}
 		done := make(chan error)
-		for worker := range 8 {
+		for worker := range workers {
 			go func() {
-				for i := range 1250 {
-					if err := t.StandIn.Condition(t.Context, fmt.Sprint("n", (i*8+worker)%50), "True"); err != nil {
+				for i := range t.Changes / workers {
+					if err := t.StandIn.Condition(t.Context, fmt.Sprint("n", (i*workers+worker)%50), "True"); err != nil {
 						done <- err
 						return
 					}
@@ -137,7 +140,7 @@ var outageChecks = []Check{
 			}()
 		}
 		t.more("p", 50)
-		for range 8 {
+		for range workers {
 			t.must(<-done)
 		}
 		t.more("q", 5)
@@ -180,5 +183,16 @@ var outageChecks = []Check{
 			left := t.metric(scheduler, "scheduler_pending_pods")
 			return orWait(left == 0, fmt.Sprint(left, " pods are pending"))
 		})
+	}},
+	{"L-149", "SIGUSR2 makes the scheduler compare its cache with the API server, and it goes on", func(t *T) {
+		scheduler := t.own(fast)
+		t.load(3)
+		_, before := scheduler.Output(0)
+		scheduler.Signal(syscall.SIGUSR2)
+		t.eventually(5*time.Second, func() string {
+			output, _ := scheduler.Output(before)
+			return orWait(strings.Contains(strings.ToLower(output), "cache"), "the log does not speak of the cache: "+scheduler.Log)
+		})
+		t.more("later", 3)
 	}},
 }

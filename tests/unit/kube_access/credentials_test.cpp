@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "host/kube/access/exec_credentials.h"
 #include "host/kube/access/file_credentials.h"
 #include "host/kube/access/open_access.h"
 #include "tests/unit/kube_access/access_test_support.h"
+#include "tests/unit/kube_access/key_texts.h"
 
 namespace berth {
 namespace {
@@ -75,17 +77,27 @@ TEST(FileCredentials, ATokenThatCannotStandInAHeaderIsRefusedAndNotShown) {
 TEST(FileCredentials, CertificateAndKeyChangeTogether) {
   TemporaryFolder folder;
   FakeSurroundings around;
-  const std::string certificate = folder.write("crt", kCertificate + "1");
-  const std::string key = folder.write("key", "-----BEGIN KEY-----1");
+  const std::string certificate = folder.write("crt", kCertificate1);
+  const std::string key = folder.write("key", kKey1);
   FileCredentials credentials({.certificate_file = certificate, .key_file = key}, around.get());
-  folder.write("crt", kCertificate + "2");
-  std::filesystem::remove(key);
+  folder.write("crt", kCertificate2);
   around.clock.advance_by(60 * kSecond);
-  EXPECT_EQ(credentials.current().certificate_pem, kCertificate + "1");
-  folder.write("key", "-----BEGIN KEY-----2");
+  EXPECT_EQ(credentials.current().certificate_pem, kCertificate1);
+  EXPECT_EQ(credentials.current().key_pem, kKey1);
+  folder.write("key", kKey2);
   around.clock.advance_by(60 * kSecond);
-  EXPECT_EQ(credentials.current().certificate_pem, kCertificate + "2");
-  EXPECT_EQ(credentials.current().key_pem, "-----BEGIN KEY-----2");
+  EXPECT_EQ(credentials.current().certificate_pem, kCertificate2);
+  EXPECT_EQ(credentials.current().key_pem, kKey2);
+}
+
+TEST(FileCredentials, NamesTheFilesOfACertificateThatCannotBeUsed) {
+  TemporaryFolder folder;
+  FakeSurroundings around;
+  const FileIdentity identity = {.certificate_file = folder.write("crt", kCertificate1),
+                                 .key_file = folder.write("key", kKey2)};
+  EXPECT_EQ(
+      message_of([&] { FileCredentials(identity, around.get()); }),
+      "the client certificate and key do not belong together: " + folder.path() + "/crt and " + folder.path() + "/key");
 }
 
 TEST(FileCredentials, GivesBasicAuthentication) {
@@ -212,10 +224,18 @@ TEST_F(ExecCredentialsTest, ARunUnderWayIsCancelledAtTheEnd) {
 }
 
 TEST_F(ExecCredentialsTest, GivesACertificateWithItsKey) {
-  const ExecCredentialsPtr credentials = plugin(answer("\"clientCertificateData\": \"c\", \"clientKeyData\": \"k\""));
+  const auto status = [](std::string certificate, std::string key) {
+    for (std::string* text : {&certificate, &key}) {
+      for (std::size_t at = 0; (at = text->find('\n', at)) != std::string::npos; at += 3) text->replace(at, 1, "\\\\n");
+    }
+    return answer("\"clientCertificateData\": \"" + certificate + "\", \"clientKeyData\": \"" + key + "\"");
+  };
+  const ExecCredentialsPtr credentials = plugin(status(kCertificate1, kKey1));
   const ClientIdentity identity = credentials->current();
-  EXPECT_EQ(identity.certificate_pem, "c");
-  EXPECT_EQ(identity.key_pem, "k");
+  EXPECT_EQ(identity.certificate_pem, kCertificate1);
+  EXPECT_EQ(identity.key_pem, kKey1);
+  const ExecCredentialsPtr mixed = plugin(status(kCertificate1, kKey2));
+  EXPECT_TRUE(contains(message_of([&] { mixed->current(); }), "do not belong together"));
   EXPECT_EQ(identity.authorization, "");
 }
 
@@ -289,6 +309,39 @@ TEST_F(ExecCredentialsTest, AnswersThatAreNoCredentialAreRefusedAndNotShown) {
   EXPECT_TRUE(contains(refusal(answer("\"token\": \"hunter2\\\\n\\\\nhunter2\"")), "visible ASCII"));
   EXPECT_TRUE(
       contains(refusal(answer("\"token\": \"hunter2\", \"expirationTimestamp\": \"soon\"")), "expirationTimestamp"));
+}
+
+TEST_F(ExecCredentialsTest, SeveralThreadsMayAsk) {
+  const ExecCredentialsPtr credentials = plugin(answer("\"token\": \"t\""));
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        EXPECT_EQ(credentials->current().authorization, "Bearer t");
+        credentials->note_unauthorized();
+        around.clock.advance_by(kSecond / 10);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(FileCredentials, SeveralThreadsMayAsk) {
+  TemporaryFolder folder;
+  FakeSurroundings around;
+  FileCredentials credentials({.token_file = folder.write("token", "t")}, around.get());
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 200; ++k) {
+        EXPECT_EQ(credentials.current().authorization, "Bearer t");
+        credentials.note_unauthorized();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // ---- the whole

@@ -124,6 +124,18 @@ TEST_F(EventRecorderTest, OtherPodsVersionsAndReasonsAreOtherEvents) {
   for (const HttpRequest& request : requests) EXPECT_EQ(request.method, "POST");
 }
 
+TEST_F(EventRecorderTest, WithoutAVersionAnotherNoteIsAnotherEvent) {
+  start_ready();
+  fail("a", "0/3 nodes", "");
+  fail("a", "0/3 nodes", "");
+  fail("a", "0/4 nodes", "");
+  answer_all();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[1].method, "PATCH");
+  EXPECT_EQ(json::parse(requests[2].body)["note"], "0/4 nodes");
+  EXPECT_FALSE(json::parse(requests[2].body)["regarding"].contains("resourceVersion"));
+}
+
 TEST_F(EventRecorderTest, ASeriesThatIsMissingIsCreatedAgain) {
   start_ready();
   fail("a", "first");
