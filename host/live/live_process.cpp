@@ -27,8 +27,9 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kEventsUs = 2'000'000;   ///< for the events that wait
-constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
+constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
+constexpr const char* kElectionName = "kube-scheduler";  // LeaderElectionConfig.Name, whatever the lease is called
+constexpr std::int64_t kReleaseUs = 5'000'000;           ///< for giving the lease back
 
 std::int64_t wall_time_us() {
   using namespace std::chrono;
@@ -132,16 +133,15 @@ class LiveProcess {
   }
 
   void open_lease(const LeaderElection& settings) {
+    leaders_.set_leader(kElectionName, false);
     lease_client_.emplace(client_options(access_, "leader-election", requests_));
     ElectionOptions election;
     election.settings = settings;
     election.identity = make_election_identity();
     election.component = options_.loop.config.profiles.front().scheduler_name;
-    leaders_.set_leader(settings.resource_name, false);
     lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
                                       [this] {
-                                        leaders_.set_leader(options_.loop.config.leader_election.resource_name,
-                                                            lease_->is_leading());
+                                        leaders_.set_leader(kElectionName, lease_->is_leading());
                                         wakeup_.wake();
                                       }},
                    std::move(election), wall_time_us, std::random_device()());
