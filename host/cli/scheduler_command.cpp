@@ -54,11 +54,15 @@ LiveProcessOptions process_options(SchedulerFlags&& flags, ScheduleOptions&& sch
   options.loop.engine = std::move(schedule.engine);
   options.serves = flags.server.port != 0;
   options.server = std::move(flags.server);
-  options.server.shares_port = flags.shares_address;
   options.authentication_kubeconfig = std::move(flags.authentication_kubeconfig);
   options.authentication = std::move(flags.authentication);
   options.authorization_kubeconfig = std::move(flags.authorization_kubeconfig);
   options.authorization = std::move(flags.authorization);
+  options.loop.max_unschedulable_us = flags.pod_max_in_unschedulable_us;
+  MetricFilter::AllowedLabels labels = std::move(flags.allowed_metric_labels);
+  if (labels.empty() && !flags.allowed_metric_labels_path.empty())
+    labels = load_allowed_labels(flags.allowed_metric_labels_path);
+  options.metric_filter = MetricFilter(flags.disabled_metrics, labels);
   options.log_format = flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText;
   options.verbosity = static_cast<int>(std::min<std::int64_t>(flags.verbosity, 100));
   options.build = {options.loop.config.gates.release(), std::string(program_version()), std::string(program_commit())};

@@ -5,6 +5,7 @@
 
 #include <spdlog/logger.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,6 +33,7 @@ class LiveLog {
     write(LogSeverity::kWarning, 0, message, values);
   }
   void error(std::string_view message, const Values& values = {}) { write(LogSeverity::kError, 0, message, values); }
+  void set_verbosity(int verbosity) { verbosity_ = verbosity; }
   bool has_level(int level) const { return level <= verbosity_; }
   void detail(int level, std::string_view message, const Values& values = {}) {
     if (has_level(level)) write(LogSeverity::kInfo, level, message, values);
@@ -42,7 +44,7 @@ class LiveLog {
   void write(LogSeverity severity, int level, std::string_view message, const Values& values);
 
   LogFormat format_;
-  int verbosity_;
+  std::atomic<int> verbosity_;
   std::shared_ptr<spdlog::logger> logger_;
 };
 

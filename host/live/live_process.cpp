@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -109,18 +111,30 @@ class LiveProcess {
     std::optional<ServerAccess> authorization;
   };
 
-  ReviewAccess open_review_access() const {
+  /// Of a kubeconfig, or of the pod that this is; nothing where it is neither, or where the pod's cannot be used.
+  /// @throws InputError, std::runtime_error for a kubeconfig that cannot be used
+  std::optional<ServerAccess> review_access(const std::string& kubeconfig, const Surroundings& around) {
+    if (!kubeconfig.empty()) return open_server_access({.kubeconfig = kubeconfig}, around);
+    if (around.variable("KUBERNETES_SERVICE_HOST").empty()) return std::nullopt;
+    try {
+      return open_server_access({}, around);
+    } catch (const std::runtime_error& error) {
+      log_.warning("The service account cannot be used for reviews", {{"err", error.what()}});
+      return std::nullopt;
+    }
+  }
+
+  ReviewAccess open_review_access() {
     const Surroundings around = Surroundings::of_this_process();
     ReviewAccess access;
     if (!options_.serves) return access;
-    if (!options_.authentication_kubeconfig.empty())
-      access.authentication = open_server_access({.kubeconfig = options_.authentication_kubeconfig}, around);
-    if (!options_.authorization_kubeconfig.empty())
-      access.authorization = open_server_access({.kubeconfig = options_.authorization_kubeconfig}, around);
+    access.authentication = review_access(options_.authentication_kubeconfig, around);
+    access.authorization = review_access(options_.authorization_kubeconfig, around);
     return access;
   }
 
   void open_lease(const LeaderElection& settings) {
+    leaders_.set_leader(kElectionName, false);
     lease_client_.emplace(client_options(access_, "leader-election", requests_));
     ElectionOptions election;
     election.settings = settings;
@@ -178,12 +192,15 @@ class LiveProcess {
     }
     options_.server.tls.asks_for_client_certificate = options_.authentication.wants_certificates();
     authentication_.emplace(options_.authentication, clock_, log);
+    if (!options_.authentication.tolerates_lookup_failure) authentication_->look_up();
     authorization_.emplace(options_.authorization, clock_);
     guard_.emplace(*authentication_, *authorization_, log);
     LiveSources sources{
         *scheduler_, metrics_, requests_, leaders_, options_.loop.config, options_.build, health_, nullptr, [this] {
           return is_ending_.load();
         }};
+    sources.metric_filter = options_.metric_filter;
+    sources.set_verbosity = [this](int verbosity) { log_.set_verbosity(verbosity); };
     if (lease_) sources.lease = &*lease_;
     server_.emplace(options_.server, live_routes(sources, log), *guard_, clock_, log);
   }

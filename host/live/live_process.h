@@ -13,6 +13,7 @@
 #include "host/serving/authorization.h"
 #include "host/serving/component_metrics.h"
 #include "host/serving/https_server.h"
+#include "host/serving/metric_filter.h"
 
 namespace berth {
 
@@ -23,14 +24,16 @@ struct LiveProcessOptions {
 
   bool serves = true;  ///< false: --secure-port=0
   ServerOptions server;
-  std::string authentication_kubeconfig;  ///< empty: tokens are not looked at
-  AuthenticationOptions authentication;   ///< but for its client
-  std::string authorization_kubeconfig;   ///< empty: what is not always allowed is refused
-  AuthorizationOptions authorization;     ///< but for its client
+  /// Empty, as the next one: in a pod its service account, as upstream; else tokens are not looked at.
+  std::string authentication_kubeconfig;
+  AuthenticationOptions authentication;  ///< but for its client
+  std::string authorization_kubeconfig;  ///< empty: what is not always allowed is refused
+  AuthorizationOptions authorization;    ///< but for its client
 
   LogFormat log_format = LogFormat::kText;
   int verbosity = 0;
   BuildInfo build;
+  MetricFilter metric_filter;
 };
 
 /// Runs until SIGTERM or SIGINT, or until the lease is lost. Signals are taken on a thread of its own: call it before

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/live/live_routes.h"
 
+#include <charconv>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "host/config/config_out.h"
@@ -46,7 +48,27 @@ std::string all_metrics(const LiveSources& sources) {
   for (auto more : {sources.requests.collect(), sources.leaders.collect(), process_metrics(),
                     feature_metrics(sources.config.gates), build_metrics(sources.build)})
     for (prometheus::MetricFamily& family : more) families.push_back(std::move(family));
+  sources.metric_filter.apply(families);
   return metrics_text(families);
+}
+
+std::string health_metrics_text(const LiveSources& sources) {
+  std::vector<prometheus::MetricFamily> families = health_metrics(sources.health);
+  sources.metric_filter.apply(families);
+  return metrics_text(families);
+}
+
+/// How much is logged: routes.StringFlagPutHandler(logs.GlogSetter).
+ServedAnswer answer_verbosity(const LiveSources& sources, const ServedRequest& request) {
+  constexpr int kVerbosityMax = 100;
+  if (request.method != "PUT") return {406, "text/plain", "unsupported http method"};
+  int verbosity = 0;
+  const char* const end = request.body.data() + request.body.size();
+  const auto [stopped, error] = std::from_chars(request.body.data(), end, verbosity);
+  if (error != std::errc() || stopped != end || verbosity < 0 || verbosity > kVerbosityMax)
+    return {400, "text/plain", "expected a whole number from 0 to 100\n"};
+  sources.set_verbosity(verbosity);
+  return {200, "text/plain", "successfully set klog.logging.verbosity to " + std::to_string(verbosity)};
 }
 
 std::string resource_metrics(const LiveSources& sources) {
@@ -68,14 +90,16 @@ std::vector<Route> live_routes(const LiveSources& sources, const ServingLog& log
   add(health_routes("/livez", {}, sources.health, log));
   add(health_routes("/readyz", ready_checks(sources), sources.health, log));
   routes.push_back({"/metrics", [sources](const ServedRequest&) { return metrics_answer(all_metrics(sources)); }});
-  routes.push_back({"/metrics/slis", [sources](const ServedRequest&) {
-                      return metrics_answer(metrics_text(health_metrics(sources.health)));
-                    }});
+  routes.push_back(
+      {"/metrics/slis", [sources](const ServedRequest&) { return metrics_answer(health_metrics_text(sources)); }});
   routes.push_back(
       {"/metrics/resources", [sources](const ServedRequest&) { return metrics_answer(resource_metrics(sources)); }});
   routes.push_back(
       {"/configz", [text = "{\"componentconfig\":" + config_json(sources.config, ConfigSecrets::kWithheld) +
                            "}"](const ServedRequest&) { return ServedAnswer{200, "application/json", text}; }});
+  if (sources.config.enable_profiling && sources.set_verbosity)
+    routes.push_back({"/debug/flags/v",
+                      [sources](const ServedRequest& request) { return answer_verbosity(sources, request); }, "PUT"});
   return routes;
 }
 

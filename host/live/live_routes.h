@@ -12,6 +12,7 @@
 #include "host/metrics/scheduler_metrics.h"
 #include "host/serving/component_metrics.h"
 #include "host/serving/health.h"
+#include "host/serving/metric_filter.h"
 #include "host/serving/route.h"
 
 namespace berth {
@@ -27,6 +28,8 @@ struct LiveSources {
   HealthResults& health;
   const LeaseKeeper* lease = nullptr;  ///< null: no leader election
   std::function<bool()> is_ending;     ///< the process was asked to end
+  MetricFilter metric_filter = {};
+  std::function<void(int)> set_verbosity = {};  ///< of the log; any thread
 };
 
 std::vector<Route> live_routes(const LiveSources& sources, const ServingLog& log);

@@ -147,7 +147,8 @@ Authentication::Authentication(AuthenticationOptions options, const Clock& clock
     throw std::runtime_error("OpenSSL has no random numbers");
   trust_.headers = options_.request_header;
   read_files();
-  next_look_us_ = clock_.now_us() + kLookEveryUs;
+  // The config map is read by look_up(), or else by the first request that needs it.
+  next_look_us_ = clock_.now_us() + (looks_up() ? 0 : kLookEveryUs);
 }
 
 bool Authentication::looks_up() const {
@@ -164,7 +165,12 @@ void Authentication::read_files() {
 }
 
 void Authentication::look_up() {
-  if (!looks_up() || read_config_map()) return;
+  if (!looks_up()) return;
+  if (read_config_map()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    next_look_us_ = clock_.now_us() + kLookEveryUs;
+    return;
+  }
   if (!options_.tolerates_lookup_failure)
     throw std::runtime_error(
         "the config map kube-system/extension-apiserver-authentication cannot be read, and "

@@ -67,8 +67,8 @@ class Authentication {
   /// @throws std::runtime_error for a file that cannot be used
   Authentication(AuthenticationOptions options, const Clock& clock, ServingLog log, ReviewClient::Sleep sleep = {});
 
-  /// Reads the config map, where that is asked for. To be called once before serving; afterwards it is read again by
-  /// requests with certificates once a minute.
+  /// Reads the config map, where that is asked for; before serving, where a failure is not tolerated. Without this call
+  /// the first request with a certificate reads it, and such requests read it again once a minute.
   /// @throws std::runtime_error when it cannot be read and that is not tolerated
   void look_up();
   /// @return the user; nothing for credentials that do not hold (401)
