@@ -163,6 +163,11 @@ func run(ctx context.Context, o options, chosen []checks.Check) (failed int, err
 	if err != nil {
 		return 0, err
 	}
+	unlock, err := onlyOne(filepath.Join(o.build, "run.lock"))
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	bin := filepath.Join(o.build, "bin")
 	control, err := cluster.New(cluster.Options{Folder: absolute(filepath.Join(o.build, "run")), Bin: bin,
 		APIServer: filepath.Join(bin, "kube-apiserver"), ControllerManager: true})
@@ -197,6 +202,22 @@ func run(ctx context.Context, o options, chosen []checks.Check) (failed int, err
 		}
 	}
 	return failed, nil
+}
+
+// onlyOne refuses a second run in the same folder, which would take the first one's files away.
+func onlyOne(path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("another run holds %s", path)
+	}
+	return func() { file.Close() }, nil
 }
 
 func environment(ctx context.Context, control *cluster.Cluster) (*checks.Env, error) {

@@ -98,6 +98,7 @@ var servingChecks = []Check{
 		t.nodes("a")
 		t.filler("victim", "a", "", "4")
 		t.pod("p", "priorityClassName: high, "+requests("cpu: 4"))
+		t.gone("victim")
 		t.boundTo("p", "a")
 		t.pod("q", "nodeSelector: {no: where}")
 		t.eventually(bindLimit, func() string { return orWait(condition(t.get("q")).Status == "False", "q is not refused") })

@@ -203,11 +203,17 @@ func (t *T) deletePod(name string) {
 
 func (t *T) gone(name string) {
 	t.eventually(bindLimit, func() string {
-		_, err := t.Client.CoreV1().Pods(t.Namespace).Get(t.Context, name, meta.GetOptions{})
+		pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(t.Context, name, meta.GetOptions{})
 		if errors.IsNotFound(err) {
 			return ""
 		}
-		return fmt.Sprintf("pod %s is still there (%v)", name, err)
+		if err != nil {
+			return err.Error()
+		}
+		if pod.DeletionTimestamp == nil {
+			return fmt.Sprintf("pod %s is not even being deleted", name)
+		}
+		return fmt.Sprintf("pod %s is being deleted since %v", name, pod.DeletionTimestamp)
 	})
 }
 
