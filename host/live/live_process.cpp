@@ -140,7 +140,6 @@ class LiveProcess {
     election.settings = settings;
     election.identity = make_election_identity();
     election.component = options_.loop.config.profiles.front().scheduler_name;
-    leaders_.set_leader(kElectionName, false);
     lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
                                       [this] {
                                         leaders_.set_leader(kElectionName, lease_->is_leading());
