@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The writes of a scheduler as requests: docs/behaviour/scheduler-core.md 8.4.
+// The writes of a scheduler as requests: docs/scheduler/api.md.
 
 #include <cstdint>
 #include <optional>

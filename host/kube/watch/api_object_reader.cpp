@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kube/watch/api_object_reader.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "host/objects/pod_state.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a scheduler lists and watches: docs/behaviour/scheduler-core.md 8.2.
+// What a scheduler lists and watches: docs/scheduler/api.md.
 
 #include <string_view>
 #include <vector>
