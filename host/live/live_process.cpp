@@ -30,7 +30,9 @@ namespace {
 
 constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatever the lease is called, as upstream
 constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
-constexpr std::int64_t kReleaseUs = 5'000'000;           ///< for giving the lease back
+/// Of each kind: an API server takes 100 streams a connection, and libcurl looks at every request each time one moves.
+constexpr std::size_t kCallsInFlightMax = 128;
+constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
 
 std::int64_t wall_time_us() {
   using namespace std::chrono;
@@ -55,6 +57,7 @@ class LiveProcess {
         access_(open_server_access(options_.access, Surroundings::of_this_process())),
         reviews_(open_review_access()) {
     options_.loop.meter = &metrics_;
+    options_.loop.calls_in_flight_max = kCallsInFlightMax;
     watches_.emplace(client_options(access_, "watch", requests_));
     calls_.emplace(client_options(access_, "scheduler", requests_));
     const LeaderElection& election = options_.loop.config.leader_election;
