@@ -30,7 +30,7 @@ class NoLog : public InformerLog {
   void on_unreadable_object(std::string_view, std::string_view problem) override { require(!problem.empty()); }
 };
 
-const std::vector<WatchedResource> kResources = {{ObjectKind::kPod, "pods", "/api/v1/pods", "v1", "Pod"},
+const std::vector<WatchedResource> kWatched = {{ObjectKind::kPod, "pods", "/api/v1/pods", "v1", "Pod"},
                                                  {ObjectKind::kNode, "nodes", "/api/v1/nodes", "v1", "Node"}};
 
 /// A pod has to be there before it changes or goes, and comes only when it is not there.
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   NoLog log;
   EventQueue events([] {});
   std::map<std::string, std::uint64_t> pods;
-  const Informers informers({http, http, clock, events, log}, kResources, {}, [&](const StoreContents& contents) {
+  const Informers informers({http, http, clock, events, log}, kWatched, {}, [&](const StoreContents& contents) {
     for (const StoredPodPtr& pod : contents.of<Pod>()) pods[pod->object->full_name()] = pod->meta.resource_version;
   });
   http.advance_us(0);

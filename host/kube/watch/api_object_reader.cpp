@@ -9,8 +9,6 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kPodScheduled = "PodScheduled";
-
 /// The one object of its kind that was decoded; null when there is none.
 template <class T>
 std::shared_ptr<const T> share(std::vector<Sourced<T>>& list) {
@@ -37,11 +35,6 @@ std::shared_ptr<const T> take(DecodedObjects& objects) {
                                      : std::make_shared<const Workload>(std::move(objects.workloads.front().workload));
 }
 
-ConditionStatus status_of(std::string_view text) {
-  if (text == "True") return ConditionStatus::kTrue;
-  return text == "False" ? ConditionStatus::kFalse : ConditionStatus::kUnknown;
-}
-
 }  // namespace
 
 ApiObjectReader::ApiObjectReader() : decoding_(std::make_unique<Decoding>()) {}
@@ -65,36 +58,6 @@ bool ApiObjectReader::decode(const Text& text) {
   return false;
 }
 
-/// PodScheduled alone.
-std::shared_ptr<const PodConditions> ApiObjectReader::read_conditions(std::string_view json) {
-  simdjson::ondemand::document document;
-  simdjson::ondemand::array list;
-  auto error = parser_.iterate(json.data(), json.size(), json.size() + kSlicePaddingBytes).get(document);
-  if (!error) error = document.find_field_unordered("status").find_field_unordered("conditions").get_array().get(list);
-  if (error) return nullptr;
-  for (auto element : list) {
-    simdjson::ondemand::object fields;
-    if (element.get_object().get(fields)) return nullptr;
-    PodCondition condition;
-    for (auto field : fields) {
-      std::string_view key;
-      std::string_view text;
-      if (field.unescaped_key().get(key)) return nullptr;
-      if (key == "observedGeneration") {
-        if (field.value().get_int64().get(condition.observed_generation)) condition.observed_generation = 0;
-        continue;
-      }
-      if (field.value().get_string().get(text)) continue;
-      if (key == "type") condition.type = text;
-      if (key == "status") condition.status = status_of(text);
-      if (key == "reason") condition.reason = text;
-      if (key == "message") condition.message = text;
-    }
-    if (condition.type == kPodScheduled) return std::make_shared<const PodConditions>(1, std::move(condition));
-  }
-  return nullptr;
-}
-
 template <class T>
 StoredPtr<T> ApiObjectReader::read(const Text& text) {
   if (!decode(text)) return nullptr;
@@ -108,7 +71,9 @@ StoredPtr<T> ApiObjectReader::read(const Text& text) {
   stored->meta.resource_version = version_.resource_version;
   stored->meta.generation = version_.generation;
   if constexpr (std::is_same_v<T, Pod>)
-    if (!is_assigned(*stored->object)) stored->shared_conditions = read_conditions(text.json);
+    if (!is_assigned(*stored->object))
+      if (std::optional<PodCondition> condition = text_.read_scheduled_condition(text.json))
+        stored->shared_conditions = std::make_shared<const PodConditions>(1, std::move(*condition));
   return stored;
 }
 

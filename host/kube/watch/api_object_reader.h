@@ -47,14 +47,12 @@ class ApiObjectReader {
   };
 
   bool decode(const Text& text);
-  std::shared_ptr<const PodConditions> read_conditions(std::string_view json);
 
   WatchTextReader text_;
   ObjectVersion version_;
   std::unique_ptr<Decoding> decoding_;
   std::int64_t decoded_ = 0;
   DecodedObjects out_;
-  simdjson::ondemand::parser parser_;
   std::string problem_;
 };
 

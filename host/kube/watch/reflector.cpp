@@ -2,6 +2,7 @@
 #include "host/kube/watch/reflector.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <utility>

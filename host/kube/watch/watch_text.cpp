@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kube/watch/watch_text.h"
 
+#include <simdjson.h>
+
 #include <charconv>
 #include <system_error>
 
@@ -31,6 +33,11 @@ bool read_type(std::string_view text, WatchLineType& out) {
   return true;
 }
 
+ConditionStatus status_of(std::string_view text) {
+  if (text == "True") return ConditionStatus::kTrue;
+  return text == "False" ? ConditionStatus::kFalse : ConditionStatus::kUnknown;
+}
+
 std::uint64_t number_of(std::string_view text) {
   std::uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -55,11 +62,18 @@ bool LineBuffer::add(std::string_view bytes, const std::function<bool(std::strin
   return goes_on && bytes_.size() <= kLineBytesMax;
 }
 
+struct WatchTextReader::Parser {
+  simdjson::ondemand::parser of_simdjson;
+};
+
+WatchTextReader::WatchTextReader() : parser_(std::make_unique<Parser>()) {}
+WatchTextReader::~WatchTextReader() = default;
+
 bool WatchTextReader::read_line(std::string_view line, WatchLine& out) {
   problem_.clear();
   simdjson::ondemand::document document;
   simdjson::ondemand::object fields;
-  auto error = parser_.iterate(line.data(), line.size(), line.size() + kSlicePaddingBytes).get(document);
+  auto error = parser_->of_simdjson.iterate(line.data(), line.size(), line.size() + kSlicePaddingBytes).get(document);
   if (!error) error = document.get_object().get(fields);
   bool has_type = false;
   out.object = {};
@@ -96,7 +110,8 @@ bool WatchTextReader::read_version(std::string_view object, ObjectVersion& out) 
   problem_.clear();
   simdjson::ondemand::document document;
   simdjson::ondemand::object metadata;
-  auto error = parser_.iterate(object.data(), object.size(), object.size() + kSlicePaddingBytes).get(document);
+  auto error =
+      parser_->of_simdjson.iterate(object.data(), object.size(), object.size() + kSlicePaddingBytes).get(document);
   if (!error) error = document.find_field_unordered("metadata").get_object().get(metadata);
   if (!error) {
     for (auto field : metadata) {
@@ -122,6 +137,35 @@ bool WatchTextReader::read_version(std::string_view object, ObjectVersion& out) 
   if (error) problem_ = std::string("an object without metadata: ") + simdjson::error_message(error);
   if (!error && out.resource_version == 0) problem_ = "an object without metadata.resourceVersion";
   return problem_.empty();
+}
+
+std::optional<PodCondition> WatchTextReader::read_scheduled_condition(std::string_view json) {
+  simdjson::ondemand::document document;
+  simdjson::ondemand::array list;
+  auto error = parser_->of_simdjson.iterate(json.data(), json.size(), json.size() + kSlicePaddingBytes).get(document);
+  if (!error) error = document.find_field_unordered("status").find_field_unordered("conditions").get_array().get(list);
+  if (error) return std::nullopt;
+  for (auto element : list) {
+    simdjson::ondemand::object fields;
+    if (element.get_object().get(fields)) return std::nullopt;
+    PodCondition condition;
+    for (auto field : fields) {
+      std::string_view key;
+      std::string_view text;
+      if (field.unescaped_key().get(key)) return std::nullopt;
+      if (key == "observedGeneration") {
+        if (field.value().get_int64().get(condition.observed_generation)) condition.observed_generation = 0;
+        continue;
+      }
+      if (field.value().get_string().get(text)) continue;
+      if (key == "type") condition.type = text;
+      if (key == "status") condition.status = status_of(text);
+      if (key == "reason") condition.reason = text;
+      if (key == "message") condition.message = text;
+    }
+    if (condition.type == "PodScheduled") return condition;
+  }
+  return std::nullopt;
 }
 
 ApiStatus read_api_status(std::string_view text) {

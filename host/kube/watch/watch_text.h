@@ -3,13 +3,15 @@
 
 // The text of a watch: one JSON object a line.
 
-#include <simdjson.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "host/store/stored_object.h"
 
 namespace berth {
 
@@ -54,15 +56,21 @@ struct ApiStatus {
 /// One thread at a time.
 class WatchTextReader {
  public:
+  WatchTextReader();
+  ~WatchTextReader();
+
   /// @param line  with kSlicePaddingBytes readable bytes behind it
   /// @return false, with the reason in problem(): it is not the event of a watch
   bool read_line(std::string_view line, WatchLine& out);
   /// @param object  likewise; @return false, with the reason in problem()
   bool read_version(std::string_view object, ObjectVersion& out);
+  /// Condition PodScheduled of a pod. @param object  likewise; @return nullopt: it has none
+  std::optional<PodCondition> read_scheduled_condition(std::string_view object);
   const std::string& problem() const { return problem_; }
 
  private:
-  simdjson::ondemand::parser parser_;
+  struct Parser;  // simdjson's, whose layout follows the compiler's options
+  std::unique_ptr<Parser> parser_;
   std::string problem_;
 };
 
