@@ -23,6 +23,7 @@ ConfigOptions config_options(const SchedulerCommand& command) {
   options.config_path = command.flags.config_path;
   options.engine_config_path = command.engine_config_path;
   options.plugin_use = PluginUse::kLoop;
+  options.offers_allow_unsupported = false;
   options.release = command.flags.release;
   options.feature_gates = command.flags.feature_gates;
   return options;
@@ -74,8 +75,8 @@ LiveProcessOptions process_options(SchedulerFlags&& flags, ScheduleOptions&& sch
 ExitCode run(const SchedulerCommand& command) {
   SchedulerFlags flags = command.flags;
   if (flags.version) {
-    print_output(
-        fmt::format("Kubernetes v{}.0 (berth {})\n", flags.release.value_or(kReleaseDefault), program_version()));
+    const BuildInfo build{parse_release(flags.release.value_or(kReleaseDefault)), std::string(program_version()), {}};
+    print_output(fmt::format("Kubernetes {}\n", git_version(build)));
     return ExitCode::kDone;
   }
   ScheduleOptions schedule = schedule_options(config_options(command), false);

@@ -117,6 +117,11 @@ std::vector<MetricFamily> feature_metrics(const FeatureGates& gates) {
   return {std::move(enabled)};
 }
 
+std::string git_version(const BuildInfo& build) {
+  return "v" + std::string(to_string(build.release)) + "." + std::string(patch_of(build.release)) + "+berth." +
+         build.version;
+}
+
 std::vector<MetricFamily> build_metrics(const BuildInfo& build) {
   MetricFamily info =
       family("kubernetes_build_info",
@@ -135,7 +140,7 @@ std::vector<MetricFamily> build_metrics(const BuildInfo& build) {
        {"compiler", "g++"},
        {"git_commit", build.commit},
        {"git_tree_state", ""},
-       {"git_version", "v" + release + "." + std::string(patch_of(build.release)) + "+berth." + build.version},
+       {"git_version", git_version(build)},
        {"go_version", ""},
        {"major", release.substr(0, dot)},
        {"minor", dot == release.npos ? std::string() : release.substr(dot + 1)},

@@ -65,6 +65,8 @@ struct BuildInfo {
   std::string version;               ///< Berth's: "0.1.0"
   std::string commit;
 };
+/// "v1.35.4+berth.0.1.0"
+std::string git_version(const BuildInfo& build);
 /// kubernetes_build_info: git_version begins with the followed release, which is what alerts compare.
 std::vector<prometheus::MetricFamily> build_metrics(const BuildInfo& build);
 
