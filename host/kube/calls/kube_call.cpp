@@ -103,7 +103,8 @@ std::unique_ptr<KubeCall> make_status_call(KubeClient& owner, std::uint64_t id, 
   return std::make_unique<StatusCall>(owner, id, std::move(pod), std::move(patch));
 }
 
-std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, PodPtr pod, DeleteOptions options) {
+std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, const PodPtr& pod,
+                                           const DeleteOptions& options) {
   return std::make_unique<PlainCall>(owner, id, delete_request(*pod, options));
 }
 

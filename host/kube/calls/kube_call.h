@@ -63,7 +63,8 @@ class KubeCall {
 
 std::unique_ptr<KubeCall> make_bind_call(KubeClient& owner, std::uint64_t id, PodPtr pod, PodBinding binding);
 std::unique_ptr<KubeCall> make_status_call(KubeClient& owner, std::uint64_t id, PodPtr pod, PodStatusPatch patch);
-std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, PodPtr pod, DeleteOptions options);
+std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, const PodPtr& pod,
+                                           const DeleteOptions& options);
 std::unique_ptr<KubeCall> make_volume_call(KubeClient& owner, std::uint64_t id, VolumeDecisionsPtr decisions);
 
 }  // namespace berth

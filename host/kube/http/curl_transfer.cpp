@@ -18,8 +18,7 @@ constexpr std::size_t kRefusedBytesMax = std::size_t{1} << 20;  ///< of a stream
 void append_header(HeaderList& list, const std::string& header) {
   curl_slist* const longer = curl_slist_append(list.get(), header.c_str());
   if (longer == nullptr) throw std::bad_alloc();
-  static_cast<void>(list.release());
-  list.reset(longer);
+  if (list == nullptr) list.reset(longer);  // the first one stays the list's head
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -44,6 +44,60 @@ std::uint64_t number_of(std::string_view text) {
   return number;
 }
 
+/// @param type  stays empty where there is none that is known
+simdjson::error_code read_fields(simdjson::ondemand::parser& parser, std::string_view line,
+                                 std::optional<WatchLineType>& type, std::string_view& json) {
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object fields;
+  auto error = parser.iterate(line.data(), line.size(), line.size() + kSlicePaddingBytes).get(document);
+  if (!error) error = document.get_object().get(fields);
+  if (error) return error;
+  for (auto field : fields) {
+    std::string_view key;
+    std::string_view text;
+    error = field.unescaped_key().get(key);
+    if (!error && key == "type") {
+      error = field.value().get_string().get(text);
+      WatchLineType known = WatchLineType::kError;
+      if (!error && read_type(text, known)) type = known;
+    } else if (!error && key == "object") {
+      simdjson::ondemand::object object;
+      error = field.value().get_object().get(object);
+      if (!error) error = object.raw_json().get(json);
+      json = json.substr(0, json.rfind('}') + 1);  // white space may follow
+    }
+    if (error) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+simdjson::error_code read_metadata(simdjson::ondemand::parser& parser, std::string_view json, ObjectVersion& out) {
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object metadata;
+  auto error = parser.iterate(json.data(), json.size(), json.size() + kSlicePaddingBytes).get(document);
+  if (!error) error = document.find_field_unordered("metadata").get_object().get(metadata);
+  if (error) return error;
+  for (auto field : metadata) {
+    std::string_view key;
+    std::string_view text;
+    error = field.unescaped_key().get(key);
+    if (!error && key == "managedFields") break;  // stands behind the others, and is long
+    if (!error && key == "resourceVersion") {
+      error = field.value().get_string().get(text);
+      out.resource_version = number_of(text);
+    } else if (!error && key == "generation") {
+      error = field.value().get_int64().get(out.generation);
+    } else if (!error && key == "annotations") {
+      simdjson::ondemand::object annotations;
+      const bool is_object = !field.value().get_object().get(annotations);  // else null
+      if (is_object && !annotations.find_field_unordered("k8s.io/initial-events-end").get_string().get(text))
+        out.ends_initial_events = text == "true";
+    }
+    if (error) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
 }  // namespace
 
 bool LineBuffer::add(std::string_view bytes, const std::function<bool(std::string_view)>& on_line) {
@@ -71,71 +125,25 @@ WatchTextReader::~WatchTextReader() = default;
 
 bool WatchTextReader::read_line(std::string_view line, WatchLine& out) {
   problem_.clear();
-  simdjson::ondemand::document document;
-  simdjson::ondemand::object fields;
-  auto error = parser_->of_simdjson.iterate(line.data(), line.size(), line.size() + kSlicePaddingBytes).get(document);
-  if (!error) error = document.get_object().get(fields);
-  bool has_type = false;
   out.object = {};
-  if (!error) {
-    for (auto field : fields) {
-      std::string_view key;
-      std::string_view text;
-      if ((error = field.unescaped_key().get(key))) break;
-      if (key == "type") {
-        if ((error = field.value().get_string().get(text))) break;
-        has_type = read_type(text, out.type);
-        if (!has_type) {
-          problem_ = "a watch event of an unknown type";
-          return false;
-        }
-      } else if (key == "object") {
-        simdjson::ondemand::object object;
-        if ((error = field.value().get_object().get(object))) break;
-        if ((error = object.raw_json().get(out.object))) break;
-        out.object = out.object.substr(0, out.object.rfind('}') + 1);  // white space may follow
-      }
-    }
-  }
-  if (error) {
+  std::optional<WatchLineType> type;
+  if (const simdjson::error_code error = read_fields(parser_->of_simdjson, line, type, out.object)) {
     problem_ = std::string("a watch event that is no JSON: ") + simdjson::error_message(error);
-  } else if (!has_type || out.object.empty()) {
-    problem_ = "a watch event without type or object";
+  } else if (!type || out.object.empty()) {
+    problem_ = "a watch event without an object, or of an unknown type";
   }
+  if (type) out.type = *type;
   return problem_.empty();
 }
 
 bool WatchTextReader::read_version(std::string_view object, ObjectVersion& out) {
   out = {};
   problem_.clear();
-  simdjson::ondemand::document document;
-  simdjson::ondemand::object metadata;
-  auto error =
-      parser_->of_simdjson.iterate(object.data(), object.size(), object.size() + kSlicePaddingBytes).get(document);
-  if (!error) error = document.find_field_unordered("metadata").get_object().get(metadata);
-  if (!error) {
-    for (auto field : metadata) {
-      std::string_view key;
-      if ((error = field.unescaped_key().get(key))) break;
-      if (key == "resourceVersion") {
-        std::string_view text;
-        if ((error = field.value().get_string().get(text))) break;
-        out.resource_version = number_of(text);
-      } else if (key == "generation") {
-        if ((error = field.value().get_int64().get(out.generation))) break;
-      } else if (key == "annotations") {
-        simdjson::ondemand::object annotations;
-        if (field.value().get_object().get(annotations)) continue;  // null
-        std::string_view text;
-        if (!annotations.find_field_unordered("k8s.io/initial-events-end").get_string().get(text))
-          out.ends_initial_events = text == "true";
-      } else if (key == "managedFields") {
-        break;  // stands behind the others, and is long
-      }
-    }
+  if (const simdjson::error_code error = read_metadata(parser_->of_simdjson, object, out)) {
+    problem_ = std::string("an object without metadata: ") + simdjson::error_message(error);
+  } else if (out.resource_version == 0) {
+    problem_ = "an object without metadata.resourceVersion";
   }
-  if (error) problem_ = std::string("an object without metadata: ") + simdjson::error_message(error);
-  if (!error && out.resource_version == 0) problem_ = "an object without metadata.resourceVersion";
   return problem_.empty();
 }
 

@@ -241,7 +241,7 @@ TEST_F(CurlClientTest, ManyRequestsRunAtOnce) {
   for (int i = 0; i < 200; ++i) {
     HttpRequest request;
     request.path = "/hello?q=" + std::to_string(i);
-    client->start(request, [&, i](HttpResponse response) {
+    client->start(request, [&, i](const HttpResponse& response) {
       EXPECT_EQ(response.body, "Bearer 0 " + std::to_string(i) + " application/json");
       if (++done == 200) all.set_value();
     });
@@ -270,7 +270,7 @@ TEST_F(CurlClientTest, ItsEndEndsWhatIsUnderWay) {
   std::atomic<bool> was_called = false;
   HttpRequest request;
   request.path = "/slow";
-  client->start(request, [&](HttpResponse) { was_called = true; });
+  client->start(request, [&](const HttpResponse&) { was_called = true; });
   client->after(1'000'000'000, [&] { was_called = true; });
   std::this_thread::sleep_for(20ms);
   client.reset();

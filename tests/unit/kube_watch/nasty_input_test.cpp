@@ -30,16 +30,23 @@ std::vector<std::string> seeds() {
 }
 
 TEST(WatchNastyInput, OddTextsAreNoEvents) {
-  for (const std::string& text : std::vector<std::string>{
-           "", "\n", "{}\n", "null\n", "[]\n", "{\"type\":\"ADDED\"}\n", std::string("\0\n", 2), "\xFF\xFE\n",
-           std::string(100'000, '[') + "\n", std::string(100'000, '{') + "\n",
-           R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"-1"}}})"
-           "\n",
-           R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"99999999999999999999999"}}})"
-           "\n",
-           R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1","annotations":[]}}})"
-           "\n"})
-    run(text);
+  const std::vector<std::string> lines = {
+      "",
+      "{}",
+      "null",
+      "[]",
+      R"({"type":"ADDED"})",
+      std::string(1, '\0'),
+      "\xFF\xFE",
+      std::string(100'000, '['),
+      std::string(100'000, '{'),
+      R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"-1"}}})",
+      R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"9999999999999999999999"}}})",
+      R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1","annotations":[]}}})"};
+  for (const std::string& line : lines) {
+    run(line);
+    run(line + "\n");
+  }
 }
 
 TEST(WatchNastyInput, PrefixesAreReadOrRefused) {

@@ -33,7 +33,7 @@ class AccessTest : public testing::Test {
   }
 
   /// Both are made at the first question, and stay.
-  ServedAnswer ask(const std::string& path, RequestIdentity identity = {}, const std::string& method = "GET") {
+  ServedAnswer ask(const std::string& path, const RequestIdentity& identity = {}, const std::string& method = "GET") {
     if (!authenticates_) authenticates_.emplace(authentication_, clock_, log_, sleep_);
     if (!authorizes_) authorizes_.emplace(authorization_, clock_, sleep_);
     DelegatedAccess access(*authenticates_, *authorizes_, log_);
@@ -213,16 +213,16 @@ TEST_F(AccessTest, AProxyIsBelievedForItsNameAlone) {
   identity.headers = {
       {"X-Remote-User", "jane"}, {"x-remote-group", "a"}, {"X-Remote-Group", "b"}, {"X-Remote-Extra-Sc%6Fpes", "s"}};
   client_.answer(201, std::string(kAllowed));
-  EXPECT_EQ(ask("/metrics", std::move(identity)).status, 200);
+  EXPECT_EQ(ask("/metrics", identity).status, 200);
   EXPECT_EQ(user_.name, "jane");
   EXPECT_EQ(user_.groups, (std::vector<std::string>{"a", "b", "system:authenticated"}));
   EXPECT_EQ(user_.extra.at("scopes"), std::vector<std::string>{"s"});
   RequestIdentity imposter = with(proxies.client("imposter", {}));
   imposter.headers = {{"X-Remote-User", "jane"}, {"X-Remote-Group", "system:masters"}};
-  EXPECT_EQ(ask("/metrics", std::move(imposter)).status, 401);
+  EXPECT_EQ(ask("/metrics", imposter).status, 401);
   RequestIdentity without;
   without.headers = {{"X-Remote-User", "jane"}};
-  EXPECT_EQ(ask("/healthz", std::move(without)).status, 200);
+  EXPECT_EQ(ask("/healthz", without).status, 200);
   EXPECT_EQ(user_.name, "system:anonymous");
 }
 
@@ -241,7 +241,7 @@ TEST_F(AccessTest, TheClusterSaysWhichAuthoritiesCount) {
   EXPECT_EQ(user_.name, "prom");
   RequestIdentity proxied = with(proxies.client("any", {}));
   proxied.headers = {{"x-me", "jane"}};
-  EXPECT_EQ(ask("/healthz", std::move(proxied)).status, 200);
+  EXPECT_EQ(ask("/healthz", proxied).status, 200);
   EXPECT_EQ(user_.name, "jane");
   const TestAuthority newer("clients");
   std::string changed = R"({"data":{)";
