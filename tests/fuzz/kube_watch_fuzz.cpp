@@ -31,7 +31,7 @@ class NoLog : public InformerLog {
 };
 
 const std::vector<WatchedResource> kWatched = {{ObjectKind::kPod, "pods", "/api/v1/pods", "v1", "Pod"},
-                                                 {ObjectKind::kNode, "nodes", "/api/v1/nodes", "v1", "Node"}};
+                                               {ObjectKind::kNode, "nodes", "/api/v1/nodes", "v1", "Node"}};
 
 /// A pod has to be there before it changes or goes, and comes only when it is not there.
 void follow(const std::vector<WatchEvent>& events, std::map<std::string, std::uint64_t>& pods) {
