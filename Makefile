@@ -27,7 +27,7 @@ space := $(subst ,, )
 # make hostile: how many random mutations, from which SEED, and how many run side by side
 INPUTS ?= 1000
 
-.PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile live live-build live-program live-list live-bench live-upstream bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer go-long \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
@@ -51,6 +51,13 @@ help:
 	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
 	@echo '             (HISTORIES=1000 of each release, SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
+	@echo 'make live    run berth scheduler against a real API server, controllers and etcd (docs/live.md); needs Go'
+	@echo '             (SCHEDULER=kube runs kube-scheduler instead, CHECKS=L-012,L-040 some checks)'
+	@echo 'make live-bench  binds a second, latency, CPU and memory beside kube-scheduler and a client that only binds'
+	@echo '             (BENCH_ARGS="--nodes 500 --workloads basic")'
+	@echo 'make live-upstream  the integration tests of upstream'"'"'s scheduler with Berth as their scheduler'
+	@echo '             (SCHEDULER=kube, UPSTREAM_ARGS="taint")'
+	@echo 'make live-build  build those programs: build/live'
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
@@ -193,6 +200,34 @@ oracle-branches: program
 	cd tests/oracle && go build -cover -o ../../build/oracle/oracle-cover -coverpkg=berth.dev/tests/oracle$(subst $() ,,\
 	  $(PLUGIN_PACKAGES:%=$(comma)k8s.io/kubernetes/pkg/scheduler/framework/plugins/%)) .
 	scripts/oracle_branches.py --berth $(BERTH) --oracle build/oracle/oracle-cover
+
+# docs/live.md
+SCHEDULER ?= berth
+CHECKS ?=
+CHANGES ?= 10000
+live-build:
+	tests/live/build.sh both
+
+live-program:
+	@mkdir -p build/live
+	cd tests/live && go build -trimpath -o ../../build/live/live .
+
+live-list: live-program
+	@build/live/live --list
+
+# kube-scheduler needs no Berth: the checks themselves are tested with it.
+live: $(if $(filter berth,$(SCHEDULER)),program) live-build live-program
+	build/live/live --scheduler $(SCHEDULER) --berth $(BERTH) --checks "$(CHECKS)" --changes $(CHANGES)
+
+# yardstick, bind-only, kube-scheduler and Berth in turn; BENCH_ARGS="--nodes 500 --workloads basic --candidates yardstick,berth"
+BENCH_ARGS ?=
+live-bench: program live-build live-program
+	build/live/live --bench --berth $(BERTH) $(BENCH_ARGS)
+
+# upstream's own integration tests; UPSTREAM_ARGS="preemption --run TestPreemption" runs others
+UPSTREAM_ARGS ?=
+live-upstream: $(if $(filter berth,$(SCHEDULER)),program) live-build
+	tests/live/upstream.py --scheduler "$(if $(filter berth,$(SCHEDULER)),$(BERTH) scheduler,build/live/bin/kube-scheduler)" $(UPSTREAM_ARGS)
 
 hostile: program
 	tests/hostile/hostile.py --berth $(BERTH) --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)

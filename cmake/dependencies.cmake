@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything Berth links against, all from the distribution (scripts/install_dependencies.sh has the package names).
 # Targets to use in DEPS: simdjson::simdjson fmt::fmt TBB::tbb Threads::Threads ZLIB::ZLIB CLI11::CLI11 tsl::robin_map
-# berth::eigen berth::yaml berth::zstd berth::xxhash berth::sqlite berth::utf8proc berth::prometheus; in tests also
+# berth::eigen berth::yaml berth::zstd berth::xxhash berth::sqlite berth::utf8proc berth::prometheus berth::curl berth::openssl
+# berth::httplib spdlog::spdlog; in tests also
 # nlohmann_json::nlohmann_json GTest::gtest rapidcheck rapidcheck_gtest valijson; in bench benchmark::benchmark.
 # scripts/check_dependencies.py finds a package here that no source includes.
 
@@ -34,6 +35,10 @@ berth_use_pkg_config(zstd libzstd)
 berth_use_pkg_config(xxhash libxxhash)
 berth_use_pkg_config(sqlite sqlite3)
 berth_use_pkg_config(utf8proc libutf8proc)
+berth_use_pkg_config(curl libcurl)
+berth_use_pkg_config(openssl openssl)
+berth_use_pkg_config(httplib cpp-httplib)
+find_package(spdlog REQUIRED)
 berth_use_pkg_config(prometheus prometheus-cpp-core)  # its CMake package would ask for an HTTP server and client
 
 if(BERTH_TESTS OR BERTH_FUZZ)

@@ -24,15 +24,24 @@ RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF -DBERTH_WERROR=${BERT
  && cmake --build --preset host \
  && cmake --install build/host --prefix /opt/berth --strip
 
-FROM ${DEBIAN}
+FROM ${DEBIAN} AS program
 # What `ldd` says the program needs beyond the C and C++ libraries; the distribution's own versions, as in the stage above.
 # hadolint ignore=DL3008
 RUN apt-get update -q \
- && apt-get install -q -y --no-install-recommends libfmt9 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libtbb12 \
-      libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
+ && apt-get install -q -y --no-install-recommends libcpp-httplib0.11 libcurl4 libfmt9 libprometheus-cpp-core1.0 libsimdjson14 \
+      libspdlog1.10 libsqlite3-0 libssl3 libtbb12 libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/berth /usr/local
-# Fails when a library is missing.
-RUN berth version
-USER 65534:65534
+# Called by that name, the program is `berth scheduler`. The last command fails when a library is missing.
+RUN ln -s berth /usr/local/bin/kube-scheduler \
+ && berth version
+
+# For kubeadm's static pod, which names no user and whose scheduler.conf is readable for root alone, as upstream's image.
+FROM program AS static-pod
+# hadolint ignore=DL3002
+USER 0:0
+ENTRYPOINT ["kube-scheduler"]
+
+FROM program
+USER 65532:65532
 ENTRYPOINT ["berth"]

@@ -36,12 +36,13 @@ FROM ${DEBIAN}
 # The list of docker/cpu.Dockerfile.
 # hadolint ignore=DL3008
 RUN apt-get update -q \
- && apt-get install -q -y --no-install-recommends libfmt9 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libtbb12 \
-      libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
+ && apt-get install -q -y --no-install-recommends libcpp-httplib0.11 libcurl4 libfmt9 libprometheus-cpp-core1.0 libsimdjson14 \
+      libspdlog1.10 libsqlite3-0 libssl3 libtbb12 libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/berth /usr/local
-# Fails when a library is missing.
-RUN berth version
+# Called by that name, the program is `berth scheduler`. The last command fails when a library is missing.
+RUN ln -s berth /usr/local/bin/kube-scheduler \
+ && berth version
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
-USER 65534:65534
+USER 65532:65532
 ENTRYPOINT ["berth"]

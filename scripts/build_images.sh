@@ -3,7 +3,7 @@
 # Builds the images of docker/ and tries each: without a daemon (buildah, chroot isolation) and without a registry (the base
 # image is made by mmdebstrap from the distribution's packages). Needs root and the packages of the group `images`.
 #   scripts/build_images.sh [cpu] [cuda]
-# BERTH_WERROR=ON in the environment makes warnings errors. A trial places the example cluster as nobody, without network,
+# BERTH_WERROR=ON in the environment makes warnings errors. A trial places the example cluster as user 65532, without network,
 # on a read-only root file system. The images stay in build/images/storage (buildah --root), logs in build/images. Last
 # line: "images: N built, N failed".
 set -euo pipefail
@@ -44,7 +44,7 @@ build_image() {
     --file "docker/$1.Dockerfile" --tag "localhost/berth:$1" .
 }
 
-# in_image <root> <arguments of berth ...>: as nobody, without network, the root read-only. Its files are at $root.
+# in_image <root> <arguments of berth ...>: as user 65532, without network, the root read-only. Its files are at $root.
 in_image() {
   local root=$1
   shift
@@ -52,18 +52,19 @@ in_image() {
   unshare --mount --net --pid --fork --kill-child sh -c '
     root=$1; shift
     mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount -o remount,bind,ro "$root" &&
-      exec chroot --userspec=65534:65534 --groups= "$root" "$@"' in_image "$root" "$@"
+      exec chroot --userspec=65532:65532 --groups= "$root" "$@"' in_image "$root" "$@"
 }
 
 # Everything that an image promises (docker/README.md). Prints what was placed and the size.
 try_image() {
   local image=localhost/berth:$1 root config placed
   config=$(storage inspect --type image --format '{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}}' "$image")
-  [ "$config" = "65534:65534 [berth]" ] || { echo "$image: user and entry point are '$config'" >&2; return 1; }
+  [ "$config" = "65532:65532 [berth]" ] || { echo "$image: user and entry point are '$config'" >&2; return 1; }
   container=$(storage from --pull-never "$image")
   trap 'storage umount "$container" >/dev/null; storage rm "$container" >/dev/null' EXIT
   root=$(storage mount "$container")
   in_image "$root" berth version
+  [ "$(readlink "$root/usr/local/bin/kube-scheduler")" = berth ] || { echo "$image: there is no kube-scheduler" >&2; return 1; }
   in_image "$root" berth generate --spec - --seed 1 < examples/cluster.yaml > "$work/$1-cluster.json"
   in_image "$root" berth schedule -f - < "$work/$1-cluster.json" > "$work/$1-report.txt"
   placed=$(head -n 1 "$work/$1-report.txt")

@@ -29,6 +29,8 @@ LAYERS = [
     ["host/metrics"],
     ["host/perf", "host/record", "host/simulate"],
     ["host/capi", "host/kube"],
+    ["host/serving"],
+    ["host/live"],
     ["host/cli"],
 ]
 RANK = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}

@@ -9,7 +9,8 @@ packages_of() {
   case "$1" in
     build) echo g++ cmake ninja-build pkg-config ccache mold libsimdjson-dev libyaml-dev libfmt-dev \
                 libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libsqlite3-dev libutf8proc-dev robin-map-dev \
-                libeigen3-dev prometheus-cpp-dev ;;
+                libeigen3-dev prometheus-cpp-dev \
+                libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev ;;
     test)  echo libgtest-dev librapidcheck-dev nlohmann-json3-dev libvalijson-dev python3 zstd ;;
     bench) echo libbenchmark-dev python3 ;;
     lint)  echo clang-format-19 clang-tidy-19 clang-19 shellcheck python3 git ;;

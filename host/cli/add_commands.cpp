@@ -21,6 +21,7 @@
 #include "host/cli/record_command.h"
 #include "host/cli/recording_options.h"
 #include "host/cli/schedule_command.h"
+#include "host/cli/scheduler_command.h"
 #include "host/cli/simulate_command.h"
 #include "host/cli/version_command.h"
 #include "host/objects/json_value.h"
@@ -87,6 +88,16 @@ void add_schedule(CommandLine& line) {
   app.add_flag("--fail-unplaced", command->fail_unplaced, "Exit with 3 when some pod found no node");
   app.add_flag("--stats", command->stats, "Show times and memory by part in the report for people");
   app.footer(schedule_notes());
+}
+
+void add_scheduler(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand(
+      "scheduler", "Schedule the pods of a cluster in place of kube-scheduler, with its command line");
+  const auto command = bind<SchedulerCommand>(app, line);
+  add_scheduler_options(app, command->flags);
+  add_text(app, "--engine-config", command->engine_config_path, "FILE",
+           "BerthEngineConfiguration: settings of the engine itself; kube-scheduler has no such flag");
+  app.footer(kSchedulerNotes);
 }
 
 void add_simulate(CommandLine& line) {
@@ -291,6 +302,7 @@ void add_pages(CommandLine& line) {
 
 void add_commands(CommandLine& line) {
   add_schedule(line);
+  add_scheduler(line);
   add_simulate(line);
   add_record(line);
   add_replay(line);

@@ -22,6 +22,7 @@
 #include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/parser_model.h"
+#include "host/cli/scheduler_options.h"
 #include "host/cli/terminal.h"
 #include "host/cli/version_command.h"
 #include "host/config/config_reader.h"
@@ -50,7 +51,7 @@ void for_each_command(CLI::App& app, const Visit& visit) {
 
 /// The parser would take "--strict=banana" for a truth value.
 /// @throws UsageError
-void refuse_values_of_flags(CLI::App& app, int argument_count, const char* const* arguments) {
+void refuse_values_of_flags(CLI::App& app, const std::vector<std::string>& arguments) {
   std::set<std::string, std::less<>> flags;
   std::set<std::string, std::less<>> others;
   for_each_command(app, [&](CLI::App& command) {
@@ -59,8 +60,7 @@ void refuse_values_of_flags(CLI::App& app, int argument_count, const char* const
       for (const std::string& name : option->get_lnames()) (is_flag ? flags : others).insert("--" + name);
     }
   });
-  for (int i = 1; i < argument_count; ++i) {
-    const std::string_view argument = arguments[i];
+  for (const std::string_view argument : arguments) {
     if (argument == "--") return;
     const std::size_t equals = argument.find('=');
     if (equals == argument.npos) continue;
@@ -140,11 +140,10 @@ ExitCode end_parsing(const CLI::App& app, const CLI::ParseError& error) {
 
 /// The arguments behind the program's name, last one first as the parser takes them. "--name=" becomes "--name" and an
 /// empty text: the parser alone would take the next argument for the value.
-std::vector<std::string> parser_arguments(int argument_count, const char* const* arguments) {
+std::vector<std::string> parser_arguments(const std::vector<std::string>& arguments) {
   std::vector<std::string> list;
   bool options_end = false;
-  for (int i = 1; i < argument_count; ++i) {
-    std::string argument = arguments[i];
+  for (std::string argument : arguments) {
     options_end = options_end || argument == "--";
     const bool is_empty_value = !options_end && argument.starts_with("--") && argument.find('=') == argument.size() - 1;
     if (is_empty_value) argument.pop_back();
@@ -193,9 +192,12 @@ ExitCode run_program(int argument_count, const char* const* arguments) {
   CommandLine line;
   return guarded([&] {
     build(line);
-    refuse_values_of_flags(line.app, argument_count, arguments);
+    const std::vector<std::string> given =
+        scheduler_arguments(argument_count > 0 ? arguments[0] : "berth",
+                            {arguments + std::min(argument_count, 1), arguments + argument_count});
+    refuse_values_of_flags(line.app, given);
     try {
-      line.app.parse(parser_arguments(argument_count, arguments));
+      line.app.parse(parser_arguments(given));
     } catch (const CLI::ParseError& error) {
       return end_parsing(line.app, error);
     }

@@ -32,7 +32,8 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
   std::vector<InputProblem> problems;
   for (const std::string& request : unsupported_requests(config)) {
     if (!options.allow_unsupported) {
-      problems.push_back({options.config_path, "", request + " (--allow-unsupported continues without it)"});
+      const char* const hint = options.offers_allow_unsupported ? " (--allow-unsupported continues without it)" : "";
+      problems.push_back({options.config_path, "", request + hint});
     } else if (!quiet) {
       say_left_out((options.config_name.empty() ? options.config_path : options.config_name) + ": " + request);
     }
@@ -64,8 +65,8 @@ RequestedGates requested_gates(const ConfigOptions& options) {
   std::string names;
   for (const std::string& name : requested.left_out) names += (names.empty() ? "" : ", ") + quoted_for_message(name);
   throw UsageError(
-      "--feature-gates: got " + names +
-      ", expected gates of the scheduler (--allow-unsupported continues without gates of other components)");
+      "--feature-gates: got " + names + ", expected gates of the scheduler" +
+      (options.offers_allow_unsupported ? " (--allow-unsupported continues without gates of other components)" : ""));
 }
 
 ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {

@@ -37,6 +37,7 @@ struct ConfigOptions {
   std::optional<std::string> release;  ///< absent: kReleaseDefault
   std::string feature_gates;
   bool allow_unsupported = false;
+  bool offers_allow_unsupported = true;  ///< the command has the option, and messages may name it
   std::optional<std::string> backend;
   std::optional<std::uint64_t> seed;
   std::optional<std::string> node_sampling;

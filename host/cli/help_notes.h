@@ -36,6 +36,17 @@ inline const std::string& schedule_notes() {
   return kNotes;
 }
 
+inline constexpr const char* kSchedulerNotes =
+    "Flags are read as Kubernetes reads them, and mean what they mean to kube-scheduler v1.35; a program that is "
+    "called "
+    "kube-scheduler is berth scheduler.\n"
+    "Without clientConnection.qps in the configuration, the API server's answers alone (429, Retry-After) limit the "
+    "requests.\n"
+    "SIGTERM: no new decisions, calls that are under way end (5 s at most), the lease is released. A lost lease ends "
+    "the process with 1.\n"
+    "Example: berth scheduler --config scheduler.yaml --authentication-kubeconfig KUBECONFIG "
+    "--authorization-kubeconfig KUBECONFIG";
+
 inline constexpr const char* kSimulateNotes =
     "The same input and options give the same output, byte for byte. Durations are written as in Kubernetes: 90s, "
     "1h30m. "

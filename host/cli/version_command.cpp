@@ -55,7 +55,7 @@ using Fact = std::pair<std::string_view, std::string>;
 
 std::vector<Fact> build_facts(bool with_cuda) {
   return {{"version", std::string(program_version())},
-          {"commit", BERTH_COMMIT},
+          {"commit", std::string(program_commit())},
           {"build", BERTH_BUILD_TYPE},
           {"compiler", compiler()},
           {"architecture", std::string(architecture())},
@@ -107,6 +107,8 @@ void write_cuda(const CudaSupport& cuda, DocumentWriter& writer) {
 }
 
 }  // namespace
+
+std::string_view program_commit() { return BERTH_COMMIT; }
 
 std::string_view program_version() { return BERTH_VERSION; }
 

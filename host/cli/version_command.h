@@ -9,6 +9,7 @@
 namespace berth {
 
 std::string_view program_version();  ///< "0.1.0"
+std::string_view program_commit();   ///< as `git describe` names it; "unknown"
 
 /// `berth version`: version and build facts, and the devices that this machine has for cuda.
 struct VersionCommand {

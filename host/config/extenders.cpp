@@ -8,54 +8,13 @@
 #include <set>
 #include <utility>
 
+#include "host/config/base64.h"
 #include "host/objects/resources.h"
 
 namespace berth {
 namespace {
 
 using SeenResources = std::set<std::string, std::less<>>;
-
-std::optional<std::uint32_t> base64_digit(char c) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto at = kDigits.find(c);
-  if (at == std::string_view::npos) return std::nullopt;
-  return static_cast<std::uint32_t>(at);
-}
-
-/// Standard alphabet with padding, as Go reads a []byte field; line breaks are skipped.
-std::optional<std::string> decode_base64(std::string_view text) {
-  std::string digits;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(digits), [](char c) { return c != '\n' && c != '\r'; });
-  if (digits.size() % 4 != 0) return std::nullopt;
-  std::size_t padding = 0;
-  while (padding < 2 && !digits.empty() && digits.back() == '=') {
-    digits.pop_back();
-    ++padding;
-  }
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int bit_count = 0;
-  for (const char c : digits) {
-    const auto digit = base64_digit(c);
-    if (!digit) return std::nullopt;
-    bits = (bits << 6 | *digit) & 0xffffu;
-    bit_count += 6;
-    if (bit_count < 8) continue;
-    bit_count -= 8;
-    bytes += static_cast<char>(static_cast<unsigned char>(bits >> bit_count & 0xffu));
-  }
-  return bytes;
-}
-
-void read_base64(const JsonValue& value, std::string& out) {
-  std::string_view text;
-  if (!value.read(text)) return;
-  if (auto bytes = decode_base64(text)) {
-    out = std::move(*bytes);
-  } else {
-    value.problem("expected base64");  // the value may be a key, so it is not shown
-  }
-}
 
 ExtenderTls read_tls(const JsonValue& value) {
   ExtenderTls tls;

@@ -55,31 +55,18 @@ void default_leader_election(LeaderElection& out) {
   if (out.resource_namespace.empty()) out.resource_namespace = defaults.resource_namespace;
 }
 
-void check_leader_election(const JsonValue& value, const LeaderElection& read) {
-  if (!read.leader_elect) return;
-  const auto check = [&](bool is_fine, std::string_view key, std::string_view expected) {
-    if (!is_fine) value.field(key).mismatch(expected);
-  };
-  check(read.lease_duration_us > 0, "leaseDuration", "a duration above 0");
-  check(read.renew_deadline_us > 0, "renewDeadline", "a duration above 0");
-  check(read.retry_period_us > 0, "retryPeriod", "a duration above 0");
-  check(read.lease_duration_us > read.renew_deadline_us, "leaseDuration", "more than renewDeadline");
-  // Retries are jittered by up to a fifth.
-  // No overflow: a duration is at most 2^63 ns, less than 10^16 us.
-  check(read.renew_deadline_us * 5 > read.retry_period_us * 6, "renewDeadline", "more than 1.2 times retryPeriod");
-  check(read.resource_lock == "leases", "resourceLock", "\"leases\"");
-}
-
 void decode_leader_election(const JsonValue& value, LeaderElection& out) {
   value.for_each_field_strict(
       [&](std::string_view key, const JsonValue& field) { return read_leader_election_field(key, field, out); });
   default_leader_election(out);
-  if (value.is_object()) check_leader_election(value, out);
+  if (!value.is_object()) return;
+  for (const LeaderElectionProblem& problem : leader_election_problems(out))
+    value.field(problem.field).mismatch(problem.expected);
 }
 
 // ---- client connection
 
-void read_qps(const JsonValue& value, float& out) {
+void read_qps(const JsonValue& value, std::optional<float>& out) {
   double qps = 0;
   if (!value.read(qps)) return;
   if (qps > std::numeric_limits<float>::max() || qps < std::numeric_limits<float>::lowest()) {
@@ -100,7 +87,9 @@ void decode_client_connection(const JsonValue& connection, ClientConnection& out
     } else if (key == "qps") {
       read_qps(value, out.qps);
     } else if (key == "burst") {
-      read_in_range<std::int32_t>(value, out.burst, 0);
+      std::int32_t burst = 0;
+      read_in_range<std::int32_t>(value, burst, 0);
+      if (burst > 0) out.burst = burst;
     } else {
       return false;
     }
@@ -108,7 +97,6 @@ void decode_client_connection(const JsonValue& connection, ClientConnection& out
   });
   const ClientConnection defaults;
   if (out.content_type.empty()) out.content_type = defaults.content_type;
-  if (out.burst == 0) out.burst = defaults.burst;
 }
 
 // ---- profiles
@@ -172,12 +160,25 @@ void check_scheduler_names(const std::vector<ReadProfile>& profiles, ProblemSink
   }
 }
 
+PluginLists listed(const PluginSet& set) {
+  PluginLists lists;
+  for (const PluginEntry& entry : set.enabled) lists.enabled.push_back({entry.name, entry.weight});
+  for (const PluginEntry& entry : set.disabled) lists.disabled.push_back({entry.name, entry.weight});
+  return lists;
+}
+
+void keep_lists(const PluginSets& merged, Profile& profile) {
+  for (std::size_t i = 0; i < kExtensionPointCount; ++i) profile.lists[i] = listed(merged.points[i]);
+  profile.multi_point = listed(merged.multi_point);
+}
+
 std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink& sink, OutsidePlugins loaded = {}) {
   check_scheduler_names(read, sink);
   std::vector<Profile> profiles;
   std::vector<PluginSets> sets;
   for (std::size_t i = 0; i < read.size(); ++i) {
     expand(read[i].plugins, profile_path(i), read[i].profile, sink, loaded);
+    keep_lists(read[i].plugins, read[i].profile);
     profiles.push_back(std::move(read[i].profile));
     sets.push_back(std::move(read[i].plugins));
   }
@@ -284,6 +285,26 @@ SchedulerConfig decode(const JsonDocument& document, const std::string& source, 
 const OutsidePlugin* find_plugin(OutsidePlugins plugins, std::string_view name) {
   const auto found = std::ranges::find(plugins, name, &OutsidePlugin::name);
   return found == plugins.end() ? nullptr : &*found;
+}
+
+std::vector<LeaderElectionProblem> leader_election_problems(const LeaderElection& election) {
+  std::vector<LeaderElectionProblem> problems;
+  if (!election.leader_elect) return problems;
+  const auto check = [&](bool is_fine, std::string_view field, std::string_view expected) {
+    if (!is_fine) problems.push_back({field, expected});
+  };
+  check(election.lease_duration_us > 0, "leaseDuration", "a duration above 0");
+  check(election.renew_deadline_us > 0, "renewDeadline", "a duration above 0");
+  check(election.retry_period_us > 0, "retryPeriod", "a duration above 0");
+  check(election.lease_duration_us > election.renew_deadline_us, "leaseDuration", "more than renewDeadline");
+  // Retries are jittered by up to a fifth.
+  // No overflow: a duration is at most 2^63 ns, less than 10^16 us.
+  check(election.renew_deadline_us * 5 > election.retry_period_us * 6, "renewDeadline",
+        "more than 1.2 times retryPeriod");
+  check(election.resource_lock == "leases", "resourceLock", "\"leases\"");
+  check(!election.resource_name.empty(), "resourceName", "a name");
+  check(!election.resource_namespace.empty(), "resourceNamespace", "a name");
+  return problems;
 }
 
 std::string_view to_string(ExtensionPoint point) { return kPointNames[static_cast<std::size_t>(point)]; }

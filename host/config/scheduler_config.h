@@ -143,11 +143,25 @@ struct PluginArgs {
   DynamicResourcesArgs dynamic_resources;
 };
 
+/// One entry of a list of a profile's plugins, as a file has it.
+struct ListedPlugin {
+  std::string name;
+  std::int32_t weight = 0;  ///< 0: unset
+};
+
+struct PluginLists {
+  std::vector<ListedPlugin> enabled;
+  std::vector<ListedPlugin> disabled;
+};
+
 /// A profile after merging with the defaults and expanding multiPoint: what runs, in which order, with which weight.
 struct Profile {
   std::string scheduler_name = "default-scheduler";
   std::optional<std::int32_t> percentage_of_nodes_to_score;
   std::array<std::vector<EnabledPlugin>, kExtensionPointCount> plugins;
+  /// The lists of the file merged with the defaults, before multiPoint was expanded: what `plugins` came of.
+  std::array<PluginLists, kExtensionPointCount> lists;
+  PluginLists multi_point;
   /// Plugins of extension points that 1.36 adds and Berth does not run; named so that none is skipped in silence.
   std::vector<std::string> placement_plugins;
   /// What the "enabled" lists of the file name, each once; empty for a profile of defaults only.
@@ -200,12 +214,23 @@ struct LeaderElection {
   std::string resource_namespace = "kube-system";
 };
 
+/// A rule of leader election that does not hold: docs/behaviour/scheduler-core.md 7.7.
+struct LeaderElectionProblem {
+  std::string_view field;     ///< "leaseDuration"
+  std::string_view expected;  ///< "more than renewDeadline"
+};
+/// Nothing where there is no leader election.
+std::vector<LeaderElectionProblem> leader_election_problems(const LeaderElection& election);
+
 struct ClientConnection {
   std::string kubeconfig;
   std::string accept_content_types;
   std::string content_type = "application/vnd.kubernetes.protobuf";
-  float qps = 50;
-  std::int32_t burst = 100;
+  std::optional<float> qps = {};  ///< absent: not set, or 0. Below 0: without limit
+  std::optional<std::int32_t> burst = {};
+  /// What kube-scheduler takes for those that are absent.
+  static constexpr float kQpsDefault = 50;
+  static constexpr std::int32_t kBurstDefault = 100;
 };
 
 /// KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1, completed: docs/behaviour/scheduler-core.md 7.

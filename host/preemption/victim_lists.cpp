@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/preemption/victim_lists.h"
 
+#include <algorithm>
+
 namespace berth {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::size_t kChangesKept = 4096;
 
 void VictimLists::refresh() {
   const std::span<const NodeInfo* const> in_order = cache_.nodes_in_order();
-  if (!is_numbered_ || cache_.order_generation() != order_generation_) {
+  if (!is_numbered_ || cache_.order_generation() != order_generation_ || has_moved_slots()) {
     is_numbered_ = false;
     nodes_.assign(in_order.begin(), in_order.end());
     lists_.clear();
@@ -31,6 +33,16 @@ void VictimLists::refresh() {
     }
   }
   generation_ = cache_.generation();
+}
+
+/// Nodes that went and came back since the last call keep their place in the order, but the engine may have given them
+/// other slots. They are among those that changed.
+bool VictimLists::has_moved_slots() const {
+  const std::vector<const NodeInfo*> changed = cache_.changed_since(generation_);
+  return std::any_of(changed.begin(), changed.end(), [this](const NodeInfo* node) {
+    const std::size_t position = find(node->name);
+    return position == size() || backend_.node_name(indexes_[position]) != node->name;
+  });
 }
 
 void VictimLists::number_nodes() {

@@ -75,6 +75,7 @@ class VictimLists {
     std::vector<List> lists;   ///< [position]
   };
 
+  bool has_moved_slots() const;
   void number_nodes();
   void change_all() noexcept {
     ++changes_begin_;

@@ -151,8 +151,12 @@ void Evictions::evict_now(const Eviction& eviction) {
   const PodPtr& victim = eviction.victim;
   const PodPtr& preemptor = eviction.preemptor;
   parts_.observer.on_preempted(victim, preemptor, eviction.node_name);
-  SchedulerEvent event{victim, false, "Preempted", "Preempting",
-                       "Preempted by pod " + preemptor->uid() + " on node " + eviction.node_name};
+  SchedulerEvent event{victim,
+                       false,
+                       "Preempted",
+                       "Preempting",
+                       "Preempted by pod " + preemptor->uid() + " on node " + eviction.node_name,
+                       preemptor};
   if (evict_in_memory(*victim)) {
     if (parts_.cancel_pre_bind) event.note += " (in kube-scheduler memory).";
     parts_.observer.on_event(event);

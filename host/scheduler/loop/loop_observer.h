@@ -31,6 +31,7 @@ struct SchedulerEvent {
   std::string_view reason;  ///< "Scheduled", "FailedScheduling", "Preempted"
   std::string_view action;  ///< "Binding", "Scheduling", "Preempting"
   std::string note;
+  PodPtr related = nullptr;  ///< of "Preempted": the preemptor
 };
 
 /// Is told what a SchedulingLoop does, in order. Calls must not call the loop.

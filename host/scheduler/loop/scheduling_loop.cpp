@@ -12,6 +12,12 @@
 namespace berth {
 namespace {
 
+QueueOptions queue_options_of(const LoopOptions& options) {
+  QueueOptions queue = queue_options(options.config);
+  queue.max_unschedulable_us = options.max_unschedulable_us;
+  return queue;
+}
+
 /// DefaultBinder: the loop makes the API call, and brings its answer.
 class ApiBinder : public BindPlugin {
  public:
@@ -48,7 +54,7 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       cluster_(start, options_),
       queue_plugins_(
           options_.config, [this](const Pod& pod) { return cluster_.default_selector_of(pod); }, options_.plugins),
-      queue_(queue_plugins_.take_profiles(), queue_options(options_.config), clock),
+      queue_(queue_plugins_.take_profiles(), queue_options_of(options_), clock),
       router_(queue_, *this, options_.config.gates),
       waiting_pods_(clock),
       handle_{&waiting_pods_},

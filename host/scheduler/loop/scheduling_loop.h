@@ -75,6 +75,7 @@ class SchedulingLoop : private AssumedPods {
     std::size_t assumed_pods = 0;  ///< those included that are bound, until the API server's event is taken in
   };
   CacheSizes cache_sizes() const;
+  const ClusterCache& cache() const { return cluster_.cache(); }
   const ApiCalls& calls() const { return calls_; }
   /// Pods that have a node and are not bound yet, those that wait at Permit or in PreBind included.
   std::size_t unbound_count() const { return tasks_.size(); }

@@ -26,8 +26,8 @@ TEST(OptionModel, DistinguishesChoicesFromOtherValues) {
 TEST(ProgramModel, HasAllCommandsAndHidesThoseForPackagers) {
   std::vector<std::string> names;
   for (const CommandModel& command : program_model().commands) names.push_back(command.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"schedule", "simulate", "record", "replay", "diff", "explain", "config",
-                                             "generate", "import", "bench", "perf", "version"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"schedule", "scheduler", "simulate", "record", "replay", "diff", "explain",
+                                             "config", "generate", "import", "bench", "perf", "version"}));
 }
 
 TEST(ProgramModel, DescribesEveryOption) {

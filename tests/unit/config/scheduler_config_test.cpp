@@ -33,8 +33,8 @@ TEST(SchedulerConfig, AnEmptyConfigurationHasTheDefaults) {
   EXPECT_EQ(config.client_connection.kubeconfig, "");
   EXPECT_EQ(config.client_connection.accept_content_types, "");
   EXPECT_EQ(config.client_connection.content_type, "application/vnd.kubernetes.protobuf");
-  EXPECT_EQ(config.client_connection.qps, 50.0f);
-  EXPECT_EQ(config.client_connection.burst, 100);
+  EXPECT_EQ(config.client_connection.qps, std::nullopt);
+  EXPECT_EQ(config.client_connection.burst, std::nullopt);
   ASSERT_EQ(config.profiles.size(), 1u);
   EXPECT_EQ(config.profiles[0].scheduler_name, "default-scheduler");
   EXPECT_FALSE(config.profiles[0].percentage_of_nodes_to_score.has_value());
@@ -118,8 +118,8 @@ TEST(SchedulerConfig, EmptyStringsAndZeroDurationsReadAsUnset) {
   EXPECT_EQ(config.leader_election.resource_lock, "leases");
   EXPECT_EQ(config.leader_election.resource_name, "kube-scheduler");
   EXPECT_EQ(config.leader_election.resource_namespace, "kube-system");
-  EXPECT_EQ(config.client_connection.qps, 50.0f);
-  EXPECT_EQ(config.client_connection.burst, 100);
+  EXPECT_EQ(config.client_connection.qps, std::nullopt);
+  EXPECT_EQ(config.client_connection.burst, std::nullopt);
   EXPECT_EQ(config.client_connection.content_type, "application/vnd.kubernetes.protobuf");
 }
 

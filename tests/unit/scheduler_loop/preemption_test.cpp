@@ -46,6 +46,40 @@ TEST_P(LoopPreemptionTest, TheVictimLeavesInItsGracePeriodAndThePreemptorTakesIt
   EXPECT_EQ(nominated_node_of("new"), "") << "the API server clears it with the binding";
 }
 
+TEST_P(LoopPreemptionTest, NodesThatGoAndComeBackInAnotherOrderStillHaveVictims) {
+  for (const Lines& order : {Lines{"a", "b"}, Lines{"b", "a"}}) {
+    add_nodes("a cpu=2");
+    add_nodes("b cpu=2");
+    add_pods("old*2 cpu=2");
+    if (scheduler == nullptr) open();
+    settle();
+    add_pods("new cpu=2 priority=10");
+    advance_s(40);
+    EXPECT_NE(node_of("new"), "");
+    for (const char* name : {"old0", "old1", "new"})
+      if (pod(name) != nullptr) remove_pod(name, 0);
+    remove_node("a");
+    remove_node("b");
+    settle();
+    for (const std::string& name : order) add_nodes(name + " cpu=2");
+    add_pods("old*2 cpu=2");
+    settle();
+    preempted.clear();
+    add_pods("new cpu=2 priority=10");
+    settle();
+    ASSERT_EQ(preempted.size(), 1U) << order.front();
+    const std::string victim = preempted.front().substr(0, preempted.front().find(' '));
+    EXPECT_EQ(preempted.front(), victim + " for new on " + node_of(victim)) << order.front();
+    advance_s(40);
+    EXPECT_NE(node_of("new"), "") << order.front();
+    for (const char* name : {"old0", "old1", "new"})
+      if (pod(name) != nullptr) remove_pod(name, 0);
+    remove_node("a");
+    remove_node("b");
+    settle();
+  }
+}
+
 TEST_P(LoopPreemptionTest, APodOfLowerPriorityDoesNotTakeTheNominatedRoom) {
   begin_with_old_pod();
   add_pods("new cpu=2 priority=10");

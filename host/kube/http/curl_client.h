@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "host/kube/http/http_client.h"
+#include "host/kube/http/http_meter.h"
+#include "host/kube/http/server_access.h"
+#include "host/kube/http/timers.h"
+
+namespace berth {
+
+struct CurlClientOptions {
+  ServerAccess access;
+  std::string user_agent;
+  std::int64_t connect_timeout_us = 10'000'000;  ///< TCP and TLS together
+  /// A stream that brings nothing for so long is over: a watch gets a bookmark each minute. 0: never
+  std::int64_t silent_stream_us = 150'000'000;
+  HttpMeter* meter = nullptr;  ///< null: nobody is told; outlives the client
+};
+
+/// Requests through libcurl on one thread of its own, over HTTP/2 where the server has it: connections are kept and
+/// shared by requests.
+class CurlClient : public HttpClient, public Timers {
+ public:
+  /// @throws std::runtime_error where libcurl or the thread cannot be started
+  explicit CurlClient(CurlClientOptions options);
+  ~CurlClient() override;
+  CurlClient(const CurlClient&) = delete;
+  CurlClient& operator=(const CurlClient&) = delete;
+
+  void start(HttpRequest request, Done done) override;
+  StreamId open_stream(HttpRequest request, std::shared_ptr<HttpStreamReader> reader) override;
+  void close_stream(StreamId id) override;
+  void after(std::int64_t delay_us, std::function<void()> work) override;
+
+ private:
+  struct Thread;
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace berth

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"berth.dev/tests/live/cluster"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Options of a run.
+type Options struct {
+	Build, Berth      string // folder of the programs, and the program berth
+	Candidates        string // with commas, in turn: bind-only, yardstick, kube, berth
+	Workloads         string // with commas: basic, mix
+	Nodes, Pods, Rate int    // Pods wait for a start; Rate arrive each second afterwards
+	Seconds           int    // for so long
+	Folder            string // certificates, data and logs, made new
+}
+
+const qps = 5000
+
+// measured is one candidate with one workload.
+type measured struct {
+	candidate, workload string
+	burst               float64 // binds a second, from the first to the last
+	burstCPU            float64 // seconds for 1,000 pods, from the start of the process
+	p50, p99            float64 // milliseconds from creation to binding, as a third client saw it
+	arrivalCPU          float64 // seconds for 1,000 pods that arrive
+	memory              float64 // MiB, the most
+	events, bound       int
+}
+
+// Run measures every candidate with every workload on a control plane of its own, writes the table, and gives how many
+// rows there are and how many are short of their aim.
+func Run(ctx context.Context, o Options) (rows, short int, err error) {
+	fmt.Printf("%d nodes, %d waiting pods, then %d pods/s for %d s; QPS and burst %d, etcd without fsync, admission "+
+		"ServiceAccount and TaintNodesByCondition off, no controllers; %d cores\n",
+		o.Nodes, o.Pods, o.Rate, o.Seconds, qps, runtime.NumCPU())
+	fmt.Println("| workload | candidate | binds/s | CPU s/1,000 (start) | p50 ms | p99 ms | CPU s/1,000 (arriving) | memory MiB | events |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	for _, workload := range strings.Split(o.Workloads, ",") {
+		results := map[string]measured{}
+		for _, candidate := range strings.Split(o.Candidates, ",") {
+			m, err := one(ctx, o, workload, candidate)
+			if err != nil {
+				return rows, short, fmt.Errorf("%s, %s: %w", workload, candidate, err)
+			}
+			results[candidate] = m
+			fmt.Printf("| %s | %s | %.0f | %.3f | %.1f | %.1f | %.3f | %.0f | %d of %d |\n", workload, candidate, m.burst,
+				m.burstCPU, m.p50, m.p99, m.arrivalCPU, m.memory, m.events, m.bound)
+			rows++
+		}
+		short += compare(results)
+	}
+	return rows, short, nil
+}
+
+// compare says where Berth is short of its aims; a run without Berth has none.
+func compare(results map[string]measured) (short int) {
+	berth, is := results["berth"]
+	if !is {
+		return 0
+	}
+	aim := func(holds bool, format string, values ...any) {
+		if !holds {
+			short++
+			fmt.Printf("short: %s: "+format+"\n", append([]any{berth.workload}, values...)...)
+		}
+	}
+	aim(berth.events == berth.bound, "%d events of %d pods", berth.events, berth.bound)
+	if y, is := results["yardstick"]; is {
+		aim(berth.burst >= 0.95*y.burst, "%.0f binds/s of the yardstick's %.0f (95 %%)", berth.burst, y.burst)
+		aim(berth.p99 <= y.p99+10, "p99 %.1f ms, the yardstick's %.1f (10 ms more)", berth.p99, y.p99)
+	}
+	if k, is := results["kube"]; is {
+		aim(berth.burstCPU < 0.15*k.burstCPU, "%.3f CPU seconds for 1,000 pods of kube-scheduler's %.3f (15 %%)", berth.burstCPU, k.burstCPU)
+		aim(berth.arrivalCPU < 0.15*k.arrivalCPU, "%.3f CPU seconds for 1,000 arriving pods of kube-scheduler's %.3f (15 %%)", berth.arrivalCPU, k.arrivalCPU)
+	}
+	return short
+}
+
+func one(ctx context.Context, o Options, workload, candidate string) (m measured, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	bin := filepath.Join(o.Build, "bin")
+	control, err := cluster.New(cluster.Options{Folder: o.Folder, Bin: bin, APIServer: filepath.Join(bin, "kube-apiserver")})
+	if err != nil {
+		return m, err
+	}
+	defer control.Stop()
+	if err := control.Start(ctx); err != nil {
+		return m, err
+	}
+	client, err := control.Client(true)
+	if err != nil {
+		return m, err
+	}
+	if err := createNodes(ctx, client, o.Nodes); err != nil {
+		return m, err
+	}
+	create := func(i int) error {
+		_, err := client.CoreV1().Pods(namespace).Create(ctx, pod(workload, i), meta.CreateOptions{})
+		return err
+	}
+	if err := each(o.Pods, create); err != nil {
+		return m, err
+	}
+	seen, err := watch(ctx, client)
+	if err != nil {
+		return m, err
+	}
+	process, err := start(control, o, candidate)
+	if err != nil {
+		return m, err
+	}
+	defer process.Kill()
+	m = measured{candidate: candidate, workload: workload}
+	if err := m.waiting(ctx, o, process, seen); err != nil {
+		return m, err
+	}
+	if err := m.arriving(ctx, o, process, seen, create); err != nil {
+		return m, err
+	}
+	if memory, err := process.Memory("VmHWM"); err == nil {
+		m.memory = float64(memory) / (1 << 20)
+	}
+	return m, m.count(ctx, o, client, seen)
+}
+
+// start starts a candidate as system:kube-scheduler, so that the API server treats all alike.
+func start(control *cluster.Cluster, o Options, candidate string) (*cluster.Process, error) {
+	options := cluster.SchedulerOptions{Name: candidate, Kubeconfig: control.Kubeconfig("scheduler"), QPS: qps}
+	switch candidate {
+	case "kube":
+		options.Command = []string{filepath.Join(o.Build, "bin", "kube-scheduler")}
+	case "berth":
+		options.Command = []string{o.Berth, "scheduler"}
+	case "yardstick", "bind-only":
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		process := cluster.NewProcess(control.Folder, candidate, self, "--client="+candidate, "--kubeconfig="+options.Kubeconfig)
+		return process, process.Start()
+	default:
+		return nil, fmt.Errorf("no candidate %q (bind-only, yardstick, kube, berth)", candidate)
+	}
+	scheduler, err := control.NewScheduler(options)
+	if err != nil {
+		return nil, err
+	}
+	return scheduler.Process, scheduler.Start()
+}
+
+// waiting measures the pods that were there before the start.
+func (m *measured) waiting(ctx context.Context, o Options, process *cluster.Process, seen *watcher) error {
+	if err := seen.wait(ctx, o.Pods, 5*time.Minute); err != nil {
+		return err
+	}
+	cpu, err := process.CPU()
+	if err != nil {
+		return err
+	}
+	times := seen.times(0, o.Pods)
+	slices.SortFunc(times, time.Time.Compare)
+	m.burst = float64(o.Pods-1) / times[len(times)-1].Sub(times[0]).Seconds()
+	m.burstCPU = cpu.Seconds() * 1000 / float64(o.Pods)
+	return nil
+}
+
+// arriving creates pods at an even rate.
+func (m *measured) arriving(ctx context.Context, o Options, process *cluster.Process, seen *watcher, create func(int) error) error {
+	time.Sleep(2 * time.Second) // events of the first part are written
+	before, err := process.CPU()
+	if err != nil {
+		return err
+	}
+	count := o.Rate * o.Seconds
+	sent, failed := make([]time.Time, count), make(chan error, count)
+	began := time.Now()
+	for i := range count {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(o.Rate))))
+		sent[i] = time.Now()
+		go func() { failed <- create(o.Pods + i) }()
+	}
+	for range count {
+		if err := <-failed; err != nil {
+			return err
+		}
+	}
+	if err := seen.wait(ctx, o.Pods+count, 2*time.Minute); err != nil {
+		return err
+	}
+	after, err := process.CPU()
+	if err != nil {
+		return err
+	}
+	m.arrivalCPU = (after - before).Seconds() * 1000 / float64(count)
+	var late []float64
+	for i, at := range seen.times(o.Pods, o.Pods+count) {
+		late = append(late, at.Sub(sent[i]).Seconds()*1000)
+	}
+	sort.Float64s(late)
+	m.p50, m.p99 = late[len(late)/2], late[len(late)*99/100]
+	return nil
+}
+
+// count finds the Scheduled events, for at most 20 s while they are still written.
+func (m *measured) count(ctx context.Context, o Options, client *kubernetes.Clientset, seen *watcher) error {
+	m.bound = seen.count()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+		m.events = 0
+		list, err := client.EventsV1().Events(namespace).List(ctx, meta.ListOptions{FieldSelector: "reason=Scheduled"})
+		if err != nil {
+			return err
+		}
+		for _, event := range list.Items {
+			if event.Regarding.Kind == "Pod" {
+				m.events++
+			}
+		}
+		if m.events >= m.bound || m.candidate == "bind-only" || time.Now().After(end) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"berth.dev/tests/live/cluster"
+	rbac "k8s.io/api/rbac/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Tokens of the API server's token file (package cluster).
+const (
+	adminToken  = "admin-token"
+	lesserToken = "lesser-token"
+)
+
+// schedulerMetrics are those of spec 7.9 that kube-scheduler shows after pods were bound, refused and preempted for.
+var schedulerMetrics = []string{
+	"scheduler_schedule_attempts_total", "scheduler_scheduling_attempt_duration_seconds_bucket",
+	"scheduler_scheduling_algorithm_duration_seconds_bucket", "scheduler_preemption_victims_bucket",
+	"scheduler_preemption_attempts_total", "scheduler_pending_pods", "scheduler_pod_scheduling_sli_duration_seconds_bucket",
+	"scheduler_pod_scheduling_attempts_bucket", "scheduler_framework_extension_point_duration_seconds_bucket",
+	"scheduler_plugin_execution_duration_seconds_bucket", "scheduler_queue_incoming_pods_total",
+	"scheduler_event_handling_duration_seconds_bucket", "scheduler_queueing_hint_execution_duration_seconds_bucket",
+	"scheduler_inflight_events", "scheduler_goroutines", "scheduler_cache_size", "scheduler_unschedulable_pods",
+	"scheduler_plugin_evaluation_total",
+}
+
+// absentMetrics are those that Berth does not have, with the reasons in docs/metrics.md.
+var absentMetrics = []string{"scheduler_goroutines", "scheduler_plugin_evaluation_total"}
+
+// otherMetrics are what dashboards and alerts read beyond scheduler_*.
+var otherMetrics = []string{
+	"rest_client_requests_total", "rest_client_request_duration_seconds_bucket", "process_cpu_seconds_total",
+	"process_resident_memory_bytes", "process_start_time_seconds", "kubernetes_feature_enabled", "kubernetes_build_info",
+}
+
+// page asks for a path as the bearer of a token and stops the check unless the status is this.
+func (t *T) page(scheduler *cluster.Scheduler, path, token string, status int) string {
+	code, text, err := scheduler.Get(t.Context, path, token)
+	t.must(err)
+	if code != status {
+		t.fail("%s as %q: %d, not %d: %.300s", path, token, code, status, text)
+	}
+	return text
+}
+
+func (t *T) metric(scheduler *cluster.Scheduler, name string, labels ...string) float64 {
+	value, _ := cluster.Metric(t.page(scheduler, "/metrics", adminToken, 200), name, labels...)
+	return value
+}
+
+var servingChecks = []Check{
+	{"L-100", "/healthz, /livez and /readyz say ok to anybody", func(t *T) {
+		scheduler := t.shared()
+		for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+			if text := t.page(scheduler, path, "", 200); text != "ok" {
+				t.fail("%s says %q", path, text)
+			}
+		}
+	}},
+	{"L-101", "/metrics, /configz and /metrics/resources are closed to anonymous users", func(t *T) {
+		scheduler := t.shared()
+		for _, path := range []string{"/metrics", "/configz", "/metrics/resources", "/metrics/slis"} {
+			t.page(scheduler, path, "", 403)
+		}
+	}},
+	{"L-102", "A token that the API server does not know is refused with 401", func(t *T) {
+		t.page(t.shared(), "/metrics", "unknown-token", 401)
+	}},
+	{"L-103", "A user may read /metrics once a role allows it", func(t *T) {
+		scheduler := t.shared()
+		t.page(scheduler, "/metrics", lesserToken, 403)
+		role := rbac.ClusterRole{ObjectMeta: meta.ObjectMeta{Name: "live-metrics"},
+			Rules: []rbac.PolicyRule{{NonResourceURLs: []string{"/metrics/slis"}, Verbs: []string{"get"}}}}
+		_, err := t.Client.RbacV1().ClusterRoles().Create(t.Context, &role, meta.CreateOptions{})
+		t.must(err)
+		binding := rbac.ClusterRoleBinding{ObjectMeta: meta.ObjectMeta{Name: "live-metrics"},
+			RoleRef:  rbac.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "live-metrics"},
+			Subjects: []rbac.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "live:lesser"}}}
+		_, err = t.Client.RbacV1().ClusterRoleBindings().Create(t.Context, &binding, meta.CreateOptions{})
+		t.must(err)
+		t.cleanups = append(t.cleanups, func() {
+			_ = t.Client.RbacV1().ClusterRoleBindings().Delete(t.Context, "live-metrics", meta.DeleteOptions{})
+			_ = t.Client.RbacV1().ClusterRoles().Delete(t.Context, "live-metrics", meta.DeleteOptions{})
+		})
+		t.eventually(15*time.Second, func() string {
+			code, text, err := scheduler.Get(t.Context, "/metrics/slis", lesserToken)
+			return orWait(err == nil && code == 200, fmt.Sprintf("%d %.200s", code, text))
+		})
+		t.page(scheduler, "/configz", lesserToken, 403)
+	}},
+	{"L-104", "Metrics have the names of spec 7.9 after pods were bound, refused and preempted for", func(t *T) {
+		scheduler := t.shared()
+		t.priority("high", 1000, true)
+		t.nodes("a")
+		t.filler("victim", "a", "", "4")
+		t.pod("p", "priorityClassName: high, "+requests("cpu: 4"))
+		t.gone("victim")
+		t.boundTo("p", "a")
+		t.pod("q", "nodeSelector: {no: where}")
+		t.eventually(bindLimit, func() string { return orWait(condition(t.get("q")).Status == "False", "q is not refused") })
+		t.node("b", "metadata: {labels: {some: where}}") // a hint is asked whether it helps q
+		for i := range 40 {                              // durations of plugins are sampled, one attempt in ten
+			t.pod(fmt.Sprint("more", i), "")
+			t.bound(fmt.Sprint("more", i))
+		}
+		t.eventually(5*time.Second, func() string {
+			text := t.page(scheduler, "/metrics", adminToken, 200)
+			var missing []string
+			for _, name := range append(append([]string{}, schedulerMetrics...), otherMetrics...) {
+				if t.Kind != "kube" && slices.Contains(absentMetrics, name) {
+					continue
+				}
+				if _, found := cluster.Metric(text, name); !found {
+					missing = append(missing, name)
+				}
+			}
+			return orWait(len(missing) == 0, "no "+strings.Join(missing, ", "))
+		})
+	}},
+	{"L-105", "schedule_attempts_total and the latency of pods count every pod once", func(t *T) {
+		scheduler := t.shared()
+		t.nodes("a")
+		scheduled := t.metric(scheduler, "scheduler_schedule_attempts_total", `result="scheduled"`)
+		latency := t.metric(scheduler, "scheduler_pod_scheduling_sli_duration_seconds_count")
+		for i := range 7 {
+			t.pod(fmt.Sprint("p", i), "")
+			t.bound(fmt.Sprint("p", i))
+		}
+		t.eventually(5*time.Second, func() string {
+			more := t.metric(scheduler, "scheduler_schedule_attempts_total", `result="scheduled"`) - scheduled
+			seen := t.metric(scheduler, "scheduler_pod_scheduling_sli_duration_seconds_count") - latency
+			return orWait(more == 7 && seen == 7, fmt.Sprintf("%v scheduled and %v latencies of 7", more, seen))
+		})
+	}},
+	{"L-106", "pending_pods counts gated and unschedulable pods while they wait", func(t *T) {
+		scheduler := t.shared()
+		t.nodes("a")
+		t.pod("gated", "schedulingGates: [{name: live.berth.dev/wait}]")
+		t.pod("refused", "nodeSelector: {no: where}")
+		count := func(gated, refused float64) {
+			t.eventually(10*time.Second, func() string {
+				g, u := t.metric(scheduler, "scheduler_pending_pods", `queue="gated"`), t.metric(scheduler, "scheduler_pending_pods", `queue="unschedulable"`)
+				return orWait(g == gated && u == refused, fmt.Sprintf("%v gated and %v unschedulable pods, not %v and %v", g, u, gated, refused))
+			})
+		}
+		count(1, 1)
+		t.deletePod("gated")
+		t.deletePod("refused")
+		count(0, 0)
+	}},
+	{"L-107", "/configz shows the profiles and backoffs of the file", func(t *T) {
+		var pages map[string]struct {
+			PodMaxBackoffSeconds int64 `json:"PodMaxBackoffSeconds"`
+			Profiles             []struct {
+				SchedulerName string `json:"SchedulerName"`
+			} `json:"Profiles"`
+		}
+		text := t.page(t.shared(), "/configz", adminToken, 200)
+		t.must(json.Unmarshal([]byte(text), &pages))
+		config := pages["componentconfig"]
+		if config.PodMaxBackoffSeconds != 1 || len(config.Profiles) != 2 || config.Profiles[1].SchedulerName != "second-scheduler" {
+			t.fail("%s", text)
+		}
+	}},
+	{"L-108", "?verbose lists the checks of a health path and ?exclude leaves one out", func(t *T) {
+		scheduler := t.shared()
+		text := t.page(scheduler, "/readyz?verbose", adminToken, 200)
+		for _, line := range []string{"[+]shutdown ok", "[+]sched-handler-sync ok", "readyz check passed"} {
+			if !strings.Contains(text, line) {
+				t.fail("no %q in %q", line, text)
+			}
+		}
+		if text := t.page(scheduler, "/readyz?verbose&exclude=shutdown", adminToken, 200); !strings.Contains(text, "[+]shutdown excluded: ok") {
+			t.fail("%q", text)
+		}
+		t.page(scheduler, "/livez/ping", adminToken, 200)
+	}},
+	{"L-109", "/metrics/resources has what pods request and on which node", func(t *T) {
+		scheduler := t.shared()
+		t.nodes("a")
+		t.pod("p", requests("cpu: 1500m"))
+		t.boundTo("p", "a")
+		t.eventually(5*time.Second, func() string {
+			text := t.page(scheduler, "/metrics/resources", adminToken, 200)
+			value, _ := cluster.Metric(text, "kube_pod_resource_request", `namespace="`+t.Namespace+`"`, `pod="p"`, `node="a"`, `resource="cpu"`, `unit="cores"`)
+			return orWait(value == 1.5, fmt.Sprintf("%v cores in %.500s", value, text))
+		})
+	}},
+	{"L-10A", "An unknown path is 404 for those who may ask, and the port speaks TLS alone", func(t *T) {
+		t.page(t.shared(), "/nothing-here", adminToken, 404)
+	}},
+}

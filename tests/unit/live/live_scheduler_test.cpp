@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scheduler with its threads, and a function in place of the API server.
+#include "host/live/live_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/answering_http.h"
+#include "tests/unit/kube_watch/watch_lines.h"
+#include "tests/unit/live/captured_log.h"
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string pod(const std::string& name, int version, const std::string& node = "") {
+  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":")" + name + R"(","namespace":"a","uid":"u-)" + name +
+         R"(","resourceVersion":")" + std::to_string(version) + R"("},"spec":{"schedulerName":"default-scheduler",)" +
+         (node.empty() ? "" : R"("nodeName":")" + node + R"(",)") +
+         R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":"Pending"}})";
+}
+const std::string kNode =
+    R"({"kind":"Node","apiVersion":"v1","metadata":{"name":"n","resourceVersion":"2"},"status":{"allocatable":)"
+    R"({"cpu":"2","memory":"1Gi","pods":"10"}}})";
+
+class SetLeadership : public Leadership {
+ public:
+  bool is_leading() const override { return leads; }
+  bool is_lost() const override { return lost; }
+  std::atomic<bool> leads = true;
+  std::atomic<bool> lost = false;
+};
+
+class Recorded : public EventSink {
+ public:
+  void add(const SchedulerEvent& event) override {
+    const std::lock_guard lock(mutex);
+    reasons.push_back(std::string(event.reason) + " " + event.pod->name);
+  }
+  void note_contents(const StoreContents&) override {}
+  void note_events(std::span<const WatchEvent>) override {}
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex);
+    return reasons;
+  }
+  std::mutex mutex;
+  std::vector<std::string> reasons;
+};
+
+class LiveSchedulerTest : public testing::Test {
+ protected:
+  ~LiveSchedulerTest() override {
+    if (thread.joinable()) end();
+  }
+  void open() {
+    LiveOptions options;
+    options.loop.config = default_scheduler_config(FeatureGates());
+    options.loop.engine.backend = "cpu";
+    options.loop.engine.threads = 1;
+    http.emplace(AnsweringHttp::Script{[this](const HttpRequest& request) { return answer(request); },
+                                       [this](const HttpRequest& request) { return begin(request); }});
+    scheduler.emplace(
+        LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, wakeup},
+        std::move(options));
+    thread = std::thread([this] { result = scheduler->run(); });
+  }
+  LiveEnd end() {
+    scheduler->stop();
+    thread.join();
+    http.reset();  // its thread ends before what it calls
+    return result;
+  }
+  std::string begin(const HttpRequest& request) {
+    std::string text;
+    if (request.path.starts_with("/api/v1/nodes?")) text = watch_line("ADDED", kNode);
+    if (request.path.starts_with("/api/v1/pods?")) text = watch_line("ADDED", pod("first", 3));
+    return text + end_of_list(9);
+  }
+  HttpResponse answer(const HttpRequest& request) {
+    HttpResponse response;
+    response.status = request.method == "POST" ? 201 : 200;
+    response.body = "{}";
+    {
+      const std::lock_guard lock(mutex);
+      requests.push_back(request.method + " " + request.path);
+    }
+    constexpr std::string_view kPods = "/api/v1/namespaces/a/pods/";
+    if (request.path.ends_with("/binding")) {
+      const std::string name = request.path.substr(kPods.size(), request.path.find('/', kPods.size()) - kPods.size());
+      http->send("/api/v1/pods", watch_line("MODIFIED", pod(name, ++version, "n")));
+    }
+    return response;
+  }
+  static bool eventually(const std::function<bool()>& is_true) {
+    for (int i = 0; i < 2000; ++i, std::this_thread::sleep_for(5ms))
+      if (is_true()) return true;
+    return false;
+  }
+  bool has_request(const std::string& text) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return std::find(requests.begin(), requests.end(), text) != requests.end();
+    });
+  }
+
+  CapturedLog captured{LogFormat::kText, 4};
+  Wakeup wakeup;
+  SetLeadership leadership;
+  Recorded recorded;
+  std::mutex mutex;
+  std::vector<std::string> requests;
+  std::atomic<int> version = 10;
+  std::optional<AnsweringHttp> http;
+  std::optional<LiveScheduler> scheduler;
+  LiveEnd result = LiveEnd::kLostLease;
+  std::thread thread;
+};
+
+TEST_F(LiveSchedulerTest, BindsWhatTheWatchesTell) {
+  open();
+  EXPECT_TRUE(has_request("POST /api/v1/namespaces/a/pods/first/binding"));
+  http->send("/api/v1/pods", watch_line("ADDED", pod("second", 4)));
+  EXPECT_TRUE(has_request("POST /api/v1/namespaces/a/pods/second/binding"));
+  EXPECT_TRUE(eventually([this] { return recorded.take().size() == 2; }));
+  http->send("/api/v1/pods", watch_line("ADDED", pod("third", 5)));
+  EXPECT_TRUE(has_request("PATCH /api/v1/namespaces/a/pods/third/status"));
+  EXPECT_EQ(recorded.take().back(), "FailedScheduling third");
+  EXPECT_EQ(end(), LiveEnd::kStopped);
+}
+
+TEST_F(LiveSchedulerTest, ShowsItsLoopBetweenTwoSteps) {
+  open();
+  EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
+  std::size_t nodes = 0;
+  EXPECT_TRUE(scheduler->read([&](const SchedulingLoop& loop) { nodes = loop.cache_sizes().nodes; }));
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(scheduler->contents().of<Node>().size(), 1u);
+  end();
+  EXPECT_FALSE(scheduler->read([](const SchedulingLoop&) { FAIL(); }));
+}
+
+TEST_F(LiveSchedulerTest, DecidesNothingBeforeItLeads) {
+  leadership.leads = false;
+  open();
+  EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
+  std::this_thread::sleep_for(50ms);
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_TRUE(requests.empty());
+  }
+  leadership.leads = true;
+  wakeup.wake();
+  EXPECT_TRUE(has_request("POST /api/v1/namespaces/a/pods/first/binding"));
+}
+
+TEST_F(LiveSchedulerTest, EndsWithALostLease) {
+  open();
+  EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
+  leadership.leads = false;
+  leadership.lost = true;
+  wakeup.wake();
+  thread.join();
+  EXPECT_EQ(result, LiveEnd::kLostLease);
+  http.reset();
+}
+
+}  // namespace
+}  // namespace berth
