@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/live/live_process.h"
 
-#include <chrono>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,12 +32,11 @@ constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatev
 constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
 /// Of each kind: an API server takes 100 streams a connection, and libcurl looks at every request each time one moves.
 constexpr std::size_t kCallsInFlightMax = 128;
+constexpr std::size_t kVolumeCallsMax = 10'000;  ///< most of them wait for a provisioner, without a request
+/// KubeClient answers every call by then: it gives up after a minute, and a request takes half a minute at most. The
+/// wait for volumes comes on top.
+constexpr std::int64_t kLongestCallUs = 180'000'000;
 constexpr std::int64_t kReleaseUs = 5'000'000;  ///< for giving the lease back
-
-std::int64_t wall_time_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-}
 
 CurlClientOptions client_options(const ServerAccess& access, std::string_view part, HttpMeter& meter) {
   CurlClientOptions options;
@@ -47,17 +46,20 @@ CurlClientOptions client_options(const ServerAccess& access, std::string_view pa
   return options;
 }
 
-/// The members are made in this order, and go in the other one: clients end before what their threads call.
+/// Members go in the other order of their declaration, also when making one fails: the server ends before clients, and
+/// clients, with their threads, before what those call.
 class LiveProcess {
  public:
   explicit LiveProcess(LiveProcessOptions options)
       : options_(std::move(options)),
         log_(options_.log_format, options_.verbosity),
         metrics_(clock_),
-        access_(open_server_access(options_.access, Surroundings::of_this_process())),
+        access_(open_server_access(options_.access, around_)),
         reviews_(open_review_access()) {
     options_.loop.meter = &metrics_;
     options_.loop.calls_in_flight_max = kCallsInFlightMax;
+    options_.loop.volume_calls_in_flight_max = kVolumeCallsMax;
+    options_.loop.call_timeout_us = options_.bind_timeout_us + kLongestCallUs;
     watches_.emplace(client_options(access_, "watch", requests_));
     calls_.emplace(client_options(access_, "scheduler", requests_));
     const LeaderElection& election = options_.loop.config.leader_election;
@@ -72,16 +74,6 @@ class LiveProcess {
                        std::move(live));
     if (options_.serves) open_server();
   }
-  ~LiveProcess() {
-    // Threads end before what they call.
-    server_.reset();
-    lease_client_.reset();
-    watches_.reset();
-    calls_.reset();
-    events_client_.reset();
-    for (std::optional<CurlClient>* const client : {&authentication_client_, &authorization_client_}) client->reset();
-  }
-
   int run() {
     const SignalThread signals(
         [this] {
@@ -116,11 +108,11 @@ class LiveProcess {
 
   /// Of a kubeconfig, or of the pod that this is; nothing where it is neither, or where the pod's cannot be used.
   /// @throws InputError, std::runtime_error for a kubeconfig that cannot be used
-  std::optional<ServerAccess> review_access(const std::string& kubeconfig, const Surroundings& around) {
-    if (!kubeconfig.empty()) return open_server_access({.kubeconfig = kubeconfig}, around);
-    if (around.variable("KUBERNETES_SERVICE_HOST").empty()) return std::nullopt;
+  std::optional<ServerAccess> review_access(const std::string& kubeconfig) {
+    if (!kubeconfig.empty()) return open_server_access({.kubeconfig = kubeconfig}, around_);
+    if (around_.variable("KUBERNETES_SERVICE_HOST").empty()) return std::nullopt;
     try {
-      return open_server_access({}, around);
+      return open_server_access({}, around_);
     } catch (const std::runtime_error& error) {
       log_.warning("The service account cannot be used for reviews", {{"err", error.what()}});
       return std::nullopt;
@@ -128,11 +120,10 @@ class LiveProcess {
   }
 
   ReviewAccess open_review_access() {
-    const Surroundings around = Surroundings::of_this_process();
     ReviewAccess access;
     if (!options_.serves) return access;
-    access.authentication = review_access(options_.authentication_kubeconfig, around);
-    access.authorization = review_access(options_.authorization_kubeconfig, around);
+    access.authentication = review_access(options_.authentication_kubeconfig);
+    access.authorization = review_access(options_.authorization_kubeconfig);
     return access;
   }
 
@@ -148,7 +139,7 @@ class LiveProcess {
                                         leaders_.set_leader(kElectionName, lease_->is_leading());
                                         wakeup_.wake();
                                       }},
-                   std::move(election), wall_time_us, std::random_device()());
+                   std::move(election), around_.wall_time_us, std::random_device()());
   }
 
   /// clientConnection's limit, which the requests of one kind of client share; null where none is set.
@@ -178,7 +169,7 @@ class LiveProcess {
     options.host_name = host_name();
     events_.emplace(EventWriter::Parts{*limited_events_, *events_client_, clock_,
                                        [this](const std::string& line) { log_.warning(line); }},
-                    std::move(options), wall_time_us, std::random_device()());
+                    std::move(options), around_.wall_time_us, std::random_device()());
     event_sink_.emplace(*events_);
   }
 
@@ -214,6 +205,7 @@ class LiveProcess {
   }
 
   LiveProcessOptions options_;
+  const Surroundings around_ = Surroundings::of_this_process();
   const Clock& clock_ = RealClock::shared();
   LiveLog log_;
   Wakeup wakeup_;
@@ -224,12 +216,8 @@ class LiveProcess {
   ServerAccess access_;
   ReviewAccess reviews_;
   std::atomic<bool> is_ending_ = false;
-  std::optional<CurlClient> watches_;
-  std::optional<CurlClient> calls_;
-  std::optional<CurlClient> lease_client_;
-  std::optional<CurlClient> events_client_;
-  std::optional<CurlClient> authentication_client_;
-  std::optional<CurlClient> authorization_client_;
+
+  // What the clients' threads call:
   std::optional<LeaseKeeper> lease_;
   std::optional<LimitedClient> limited_watches_;
   std::optional<LimitedClient> limited_calls_;
@@ -237,6 +225,14 @@ class LiveProcess {
   std::optional<EventWriter> events_;
   std::optional<WrittenEvents> event_sink_;
   std::optional<LiveScheduler> scheduler_;
+
+  std::optional<CurlClient> watches_;
+  std::optional<CurlClient> calls_;
+  std::optional<CurlClient> lease_client_;
+  std::optional<CurlClient> events_client_;
+  std::optional<CurlClient> authentication_client_;
+  std::optional<CurlClient> authorization_client_;
+
   std::optional<Authentication> authentication_;
   std::optional<Authorization> authorization_;
   std::optional<DelegatedAccess> guard_;

@@ -156,6 +156,24 @@ LiveEnd LiveScheduler::State::drain() {
   return LiveEnd::kStopped;
 }
 
+/// While it lives, others may read the loop. Nobody waits for ever when it goes, whatever ends the scheduler.
+class LiveScheduler::ReadableLoop {
+ public:
+  explicit ReadableLoop(State& state) : state_(state) {
+    state_.set_reading(true);
+    state_.is_synced = true;
+  }
+  ~ReadableLoop() {
+    state_.set_reading(false);
+    state_.do_posted();
+  }
+  ReadableLoop(const ReadableLoop&) = delete;
+  ReadableLoop& operator=(const ReadableLoop&) = delete;
+
+ private:
+  State& state_;
+};
+
 LiveScheduler::LiveScheduler(const Parts& parts, LiveOptions options)
     : state_(std::make_unique<State>(parts, std::move(options))) {}
 LiveScheduler::~LiveScheduler() = default;
@@ -167,12 +185,8 @@ LiveEnd LiveScheduler::run() {
     if (state.is_lost()) return LiveEnd::kLostLease;
     state.parts.wakeup.wait_us(kLongestWaitUs);
   }
-  state.set_reading(true);
-  state.is_synced = true;
-  const LiveEnd end = state.schedule();
-  state.set_reading(false);
-  state.do_posted();
-  return end;
+  const ReadableLoop readable(state);
+  return state.schedule();
 }
 
 void LiveScheduler::stop() {

@@ -83,6 +83,7 @@ class LiveScheduler {
 
  private:
   struct State;
+  class ReadableLoop;
   std::unique_ptr<State> state_;
 };
 

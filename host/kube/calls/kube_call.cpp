@@ -17,7 +17,7 @@ bool is_put_off(const HttpResponse& response) {
   return response.retry_after_s && (response.status == 429 || response.status >= 500);
 }
 
-/// Of a patch or a deletion that may be repeated without harm.
+/// One request.
 class PlainCall : public KubeCall {
  public:
   PlainCall(KubeClient& owner, std::uint64_t id, HttpRequest request)
@@ -27,22 +27,6 @@ class PlainCall : public KubeCall {
 
  private:
   HttpRequest request_;
-};
-
-class StatusCall : public KubeCall {
- public:
-  StatusCall(KubeClient& owner, std::uint64_t id, PodPtr pod, PodStatusPatch patch)
-      : KubeCall(owner, id), pod_(std::move(pod)), patch_(std::move(patch)) {}
-  void begin() override {
-    const bool keeps_time = patch_.conditions.size() == 1 && patch_.conditions.front().type == "PodScheduled" &&
-                            is_known_unscheduled(pod_->uid());
-    send(status_patch_request(*pod_, patch_, clock().now_us(), keeps_time));
-  }
-  void take(const HttpResponse& response) override { finish(status_of_answer(response)); }
-
- private:
-  PodPtr pod_;
-  PodStatusPatch patch_;
 };
 
 }  // namespace
@@ -99,13 +83,8 @@ StoredPtr<VolumeClaim> KubeCall::claim(const std::string& full_name) const {
   return found == nullptr ? nullptr : *found;
 }
 
-std::unique_ptr<KubeCall> make_status_call(KubeClient& owner, std::uint64_t id, PodPtr pod, PodStatusPatch patch) {
-  return std::make_unique<StatusCall>(owner, id, std::move(pod), std::move(patch));
-}
-
-std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, const PodPtr& pod,
-                                           const DeleteOptions& options) {
-  return std::make_unique<PlainCall>(owner, id, delete_request(*pod, options));
+std::unique_ptr<KubeCall> make_plain_call(KubeClient& owner, std::uint64_t id, HttpRequest request) {
+  return std::make_unique<PlainCall>(owner, id, std::move(request));
 }
 
 }  // namespace berth

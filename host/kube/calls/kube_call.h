@@ -48,7 +48,6 @@ class KubeCall {
   KubeClient::Counts& counts() { return owner_.counts_; }
   StoredPtr<PersistentVolume> volume(const std::string& name) const;
   StoredPtr<VolumeClaim> claim(const std::string& full_name) const;
-  bool is_known_unscheduled(const std::string& uid) const { return owner_.unscheduled_.contains(uid); }
 
  private:
   KubeClient& owner_;
@@ -62,9 +61,8 @@ class KubeCall {
 };
 
 std::unique_ptr<KubeCall> make_bind_call(KubeClient& owner, std::uint64_t id, PodPtr pod, PodBinding binding);
-std::unique_ptr<KubeCall> make_status_call(KubeClient& owner, std::uint64_t id, PodPtr pod, PodStatusPatch patch);
-std::unique_ptr<KubeCall> make_delete_call(KubeClient& owner, std::uint64_t id, const PodPtr& pod,
-                                           const DeleteOptions& options);
+/// A patch or a deletion: one request, which the server may put off.
+std::unique_ptr<KubeCall> make_plain_call(KubeClient& owner, std::uint64_t id, HttpRequest request);
 std::unique_ptr<KubeCall> make_volume_call(KubeClient& owner, std::uint64_t id, VolumeDecisionsPtr decisions);
 
 }  // namespace berth

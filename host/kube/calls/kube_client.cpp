@@ -5,6 +5,7 @@
 #include <array>
 #include <variant>
 
+#include "host/kube/calls/api_requests.h"
 #include "host/kube/calls/kube_call.h"
 #include "host/objects/pod_state.h"
 
@@ -25,6 +26,11 @@ bool is_unscheduled(const StoredPtr<Pod>& pod) {
 KubeClient::KubeClient(Parts parts, const KubeClientOptions& options) : parts_(std::move(parts)), options_(options) {}
 KubeClient::~KubeClient() = default;
 
+bool KubeClient::keeps_transition_time(const Pod& pod, const PodStatusPatch& patch) const {
+  return patch.conditions.size() == 1 && patch.conditions.front().type == "PodScheduled" &&
+         unscheduled_.contains(pod.uid());
+}
+
 std::unique_ptr<KubeCall> KubeClient::make_call(std::uint64_t id, const ApiCall& call) {
   struct Maker {
     KubeClient& client;
@@ -34,10 +40,12 @@ std::unique_ptr<KubeCall> KubeClient::make_call(std::uint64_t id, const ApiCall&
       return make_bind_call(client, id, pod, binding);
     }
     std::unique_ptr<KubeCall> operator()(const PodStatusPatch& patch) const {
-      return make_status_call(client, id, pod, patch);
+      return make_plain_call(
+          client, id,
+          status_patch_request(*pod, patch, client.parts_.clock.now_us(), client.keeps_transition_time(*pod, patch)));
     }
     std::unique_ptr<KubeCall> operator()(const DeleteOptions& options) const {
-      return make_delete_call(client, id, pod, options);
+      return make_plain_call(client, id, delete_request(*pod, options));
     }
     std::unique_ptr<KubeCall> operator()(const VolumeDecisionsPtr& decisions) const {
       return make_volume_call(client, id, decisions);

@@ -82,6 +82,8 @@ class KubeClient : public ApiClient {
   void note(const StoredPtr<Pod>& before, const StoredPtr<Pod>& after);
   template <class T>
   void note_version(ObjectTable<T>& table, const StoredPtr<T>& before, const StoredPtr<T>& after);
+  /// The pod has the condition with the status of the patch, whose time stays.
+  bool keeps_transition_time(const Pod& pod, const PodStatusPatch& patch) const;
   std::unique_ptr<KubeCall> make_call(std::uint64_t id, const ApiCall& call);
 
   Parts parts_;

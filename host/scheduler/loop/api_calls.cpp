@@ -139,7 +139,7 @@ bool ApiCalls::start_some() {
   for (;;) {
     std::size_t first = kLaneCount;
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
-      if (next_[lane].empty() || in_flight_[lane] >= options_.in_flight_max) continue;
+      if (next_[lane].empty() || in_flight_[lane] >= in_flight_max_of(static_cast<Lane>(lane))) continue;
       if (first == kLaneCount || next_[lane].begin()->first < next_[first].begin()->first) first = lane;
     }
     if (first == kLaneCount) return started;

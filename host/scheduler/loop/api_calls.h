@@ -24,8 +24,9 @@
 namespace berth {
 
 struct ApiCallOptions {
-  std::size_t in_flight_max = 1'000;     ///< of each kind of call: bindings, status patches, deletions, volumes
-  std::int64_t timeout_us = 30'000'000;  ///< then a call counts as failed; an answer that comes later is ignored
+  std::size_t in_flight_max = 1'000;          ///< of each kind of call: bindings, status patches, deletions
+  std::size_t volumes_in_flight_max = 1'000;  ///< of those that bind volumes, which may wait for provisioners for long
+  std::int64_t timeout_us = 30'000'000;       ///< then a call counts as failed; an answer that comes later is ignored
   /// Gate SchedulerAsyncAPICalls: a pod has at most one call that waits, and calls replace each other. Otherwise the
   /// calls about a pod are all made, in order.
   bool merges = false;
@@ -92,6 +93,9 @@ class ApiCalls {
   void make_next(const std::string& uid, PodCalls& of_pod);
   void drop_waiting(const std::string& uid, PodCalls& of_pod, std::size_t index);
   Next& next_of(Lane lane) { return next_[static_cast<std::size_t>(lane)]; }
+  std::size_t in_flight_max_of(Lane lane) const {
+    return lane == Lane::kVolumes ? options_.volumes_in_flight_max : options_.in_flight_max;
+  }
   bool start_some();
   void start(const std::string& uid, Lane lane);
   bool is_tried_again(const Call& call, const StoreStatus& status) const;

@@ -27,7 +27,8 @@ struct LoopOptions {
   std::int64_t max_unschedulable_us = 300'000'000;  ///< then a pod that cannot be placed is tried again all the same
   std::size_t batch_pods_max = 1024;                ///< pods that are handed to the engine at once
   std::size_t unbound_pods_max = 100'000;           ///< decided and not yet bound; beyond it no pod is tried
-  std::size_t calls_in_flight_max = 1'000;          ///< of each kind of API call
+  std::size_t calls_in_flight_max = 1'000;          ///< of each kind of API call but the next
+  std::size_t volume_calls_in_flight_max = 1'000;   ///< that bind volumes
   std::int64_t call_timeout_us = 30'000'000;        ///< then an API call counts as failed
   OpenAccelerator open_accelerator = built_in_accelerator();
   /// Called with pods before they are tried, in case the engine is to be asked about them: a batch of

@@ -80,6 +80,7 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
 ApiCallOptions SchedulingLoop::make_call_options() {
   ApiCallOptions calls;
   calls.in_flight_max = options_.calls_in_flight_max;
+  calls.volumes_in_flight_max = options_.volume_calls_in_flight_max;
   calls.timeout_us = options_.call_timeout_us;
   calls.merges = options_.config.gates.enabled("SchedulerAsyncAPICalls");
   calls.release = options_.config.gates.release();

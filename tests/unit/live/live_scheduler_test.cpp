@@ -8,12 +8,17 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "host/live/live_process.h"
 #include "tests/support/answering_http.h"
 #include "tests/unit/kube_watch/watch_lines.h"
 #include "tests/unit/live/captured_log.h"
@@ -62,8 +67,8 @@ class LiveSchedulerTest : public testing::Test {
   ~LiveSchedulerTest() override {
     if (thread.joinable()) end();
   }
-  void open() {
-    LiveOptions options;
+  void open() { open(LiveOptions()); }
+  void open(LiveOptions options) {
     options.loop.config = default_scheduler_config(FeatureGates());
     options.loop.engine.backend = "cpu";
     options.loop.engine.threads = 1;
@@ -72,7 +77,13 @@ class LiveSchedulerTest : public testing::Test {
     scheduler.emplace(
         LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, wakeup},
         std::move(options));
-    thread = std::thread([this] { result = scheduler->run(); });
+    thread = std::thread([this] {
+      try {
+        result = scheduler->run();
+      } catch (const std::runtime_error& error) {
+        problem = error.what();
+      }
+    });
   }
   LiveEnd end() {
     scheduler->stop();
@@ -123,6 +134,7 @@ class LiveSchedulerTest : public testing::Test {
   std::optional<AnsweringHttp> http;
   std::optional<LiveScheduler> scheduler;
   LiveEnd result = LiveEnd::kLostLease;
+  std::string problem;  ///< what run() threw
   std::thread thread;
 };
 
@@ -172,6 +184,37 @@ TEST_F(LiveSchedulerTest, EndsWithALostLease) {
   thread.join();
   EXPECT_EQ(result, LiveEnd::kLostLease);
   http.reset();
+}
+
+TEST_F(LiveSchedulerTest, NobodyWaitsForALoopThatFailed) {
+  LiveOptions options;
+  std::promise<void> may_fail;
+  options.loop.before_attempts = [ready = may_fail.get_future().share()](std::span<const PodToPlace>, Backend&) {
+    ready.wait();
+    throw std::runtime_error("the device is lost");
+  };
+  open(std::move(options));
+  EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
+  std::thread reader([this] {
+    while (scheduler->read([](const SchedulingLoop&) {})) continue;
+  });
+  std::this_thread::sleep_for(20ms);
+  may_fail.set_value();
+  thread.join();
+  reader.join();
+  EXPECT_EQ(problem, "the device is lost");
+  http.reset();
+}
+
+TEST(LiveProcess, WhatCannotBeMadeEndsItsThreads) {
+  for (int i = 0; i < 5; ++i) {
+    LiveProcessOptions options;
+    options.loop.config = default_scheduler_config(FeatureGates());
+    options.loop.config.leader_election.leader_elect = false;
+    options.access.master = "http://127.0.0.1:1";  // nobody listens
+    options.authentication.client_ca_file = "/nonexistent/ca.crt";
+    EXPECT_THROW(run_live_process(std::move(options)), std::runtime_error);
+  }
 }
 
 }  // namespace
