@@ -63,7 +63,7 @@ class ApiCallsTest : public testing::Test {
 };
 
 TEST_F(ApiCallsTest, EachKindHasItsOwnLimit) {
-  ApiCalls calls(client, clock, {2, 1'000'000, false});
+  ApiCalls calls(client, clock, {.in_flight_max = 2, .timeout_us = 1'000'000});
   for (int i = 0; i < 4; ++i) calls.add(bind("b" + std::to_string(i)));
   calls.add(patch("p"));
   calls.run();
@@ -72,6 +72,16 @@ TEST_F(ApiCallsTest, EachKindHasItsOwnLimit) {
   client.answer_all();
   calls.run();
   EXPECT_EQ(client.started.size(), 5U);
+}
+
+TEST_F(ApiCallsTest, CallsThatBindVolumesHaveALimitOfTheirOwn) {
+  ApiCalls calls(client, clock, {.in_flight_max = 1, .volumes_in_flight_max = 3});
+  for (int i = 0; i < 4; ++i) {
+    calls.add({pod("v" + std::to_string(i)), VolumeDecisionsPtr()});
+    calls.add(bind("b" + std::to_string(i)));
+  }
+  calls.run();
+  EXPECT_EQ(client.started, (Lines{"volumes v0", "bind b0", "volumes v1", "volumes v2"}));
 }
 
 TEST_F(ApiCallsTest, CallsAboutOnePodAreMadeInOrder) {
@@ -91,7 +101,7 @@ TEST_F(ApiCallsTest, CallsAboutOnePodAreMadeInOrder) {
 }
 
 TEST_F(ApiCallsTest, ACallWithoutAnAnswerFailsInTimeAndALateAnswerIsIgnored) {
-  ApiCalls calls(client, clock, {10, 1'000'000, false});
+  ApiCalls calls(client, clock, {.in_flight_max = 10, .timeout_us = 1'000'000});
   calls.add(bind("p"), note("bind"));
   calls.run();
   EXPECT_EQ(calls.next_event_us(), 1'000'000);
@@ -153,7 +163,7 @@ TEST_F(ApiCallsTest, APatchThatIsLostIsTold) {
 
 class MergedCallsTest : public ApiCallsTest {
  protected:
-  ApiCalls calls{client, clock, {10, 1'000'000, true}};
+  ApiCalls calls{client, clock, {.in_flight_max = 10, .timeout_us = 1'000'000, .merges = true}};
 };
 
 TEST_F(MergedCallsTest, ABindingReplacesAPatchThatWaits) {
