@@ -151,12 +151,13 @@ void add_queue(const SchedulingQueue& queue, Families& families) {
   const SchedulingQueue::Sizes sizes = queue.sizes();
   families.add("scheduler_pending_pods", sizes.active, {"active"});
   families.add("scheduler_pending_pods", sizes.backoff, {"backoff"});
-  families.add("scheduler_pending_pods", sizes.gated, {"gated"});
+  families.add("scheduler_pending_pods", sizes.gated + sizes.held, {"gated"});
   families.add("scheduler_pending_pods", sizes.unschedulable, {"unschedulable"});
   for (const auto& [key, count] : queue.counts().incoming())
     families.add("scheduler_queue_incoming_pods_total", count, {key.first, key.second});
   for (const auto& [key, count] : queue.unschedulable_by_plugin(true))
     families.add("scheduler_unschedulable_pods", count, {key.first, key.second});
+  families.add("berth_unsupported_pods", sizes.held);
   families.add("berth_hint_classes", queue.hint_class_count());
 }
 

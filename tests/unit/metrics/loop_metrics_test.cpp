@@ -308,6 +308,19 @@ TEST_F(LoopMetricsTest, ARejectionAtReserveDropsWhatTheEngineAnsweredBehindIt) {
   EXPECT_FALSE(all.types.contains("berth_device_allocated_bytes")) << "there is no device";
 }
 
+TEST_F(LoopMetricsTest, PodsThatNeedAMissingPluginAreCountedWhileTheyAreHeld) {
+  add_nodes("a cpu=4");
+  add_pods("p cpu=1 resource-claim=gpu");
+  open();
+  advance_s(600);
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_unsupported_pods"), 1);
+  EXPECT_EQ(value("pending_pods{queue=\"gated\"}"), 1);
+  EXPECT_EQ(attempts_of("error"), 1);
+  remove_pod("p", 0);
+  settle();
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_unsupported_pods"), 0);
+}
+
 TEST_F(LoopMetricsTest, EveryTenthRunOfAPointRecordsItsPlugins) {
   add_nodes("a cpu=100 pods=110");
   add_pods("p*25 cpu=1");
