@@ -60,7 +60,9 @@ def workloads(source, wanted):
 def measure(program, source, workload, command):
     """{"pods": pods/s, "cpu": seconds, "memory": MiB, "error": text} of one run; what is missing was not measured."""
     exact = "/".join(f"^{re.escape(part)}$" for part in ["BenchmarkPerfScheduling", *workload.split("/")])
-    environment = dict(os.environ, LIVE_SCHEDULER=command, LIVE_LOGS=os.path.join(upstream.WORK, "logs"), LIVE_IDLE_PLUGIN="",
+    # The API server's test files are found below these two: programs are built with -trimpath.
+    parent, modules = os.path.split(upstream.go("env", "GOMODCACHE", stdout=subprocess.PIPE).stdout.strip())
+    environment = dict(os.environ, TEST_SRCDIR=parent, TEST_WORKSPACE=modules, LIVE_SCHEDULER=command, LIVE_LOGS=os.path.join(upstream.WORK, "logs"), LIVE_IDLE_PLUGIN="",
                        PATH=os.path.join(upstream.ROOT, "build", "live", "bin") + os.pathsep + os.environ["PATH"])
     data = os.path.join(upstream.WORK, "perf-data")
     done = subprocess.run([program, "-test.run", "^$", "-test.bench", exact, "-test.benchtime", "1ns", "-test.timeout", "40m",
