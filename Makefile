@@ -219,6 +219,7 @@ live-list: live-program
 
 # kube-scheduler needs no Berth: the checks themselves are tested with it.
 live: $(if $(filter berth,$(SCHEDULER)),program) live-build live-program
+	scripts/install_dependencies.sh live
 	build/live/live --scheduler $(SCHEDULER) --berth $(BERTH) --checks "$(CHECKS)" --changes $(CHANGES)
 
 # yardstick, bind-only, kube-scheduler and Berth in turn; BENCH_ARGS="--nodes 500 --workloads basic --candidates yardstick,berth"

@@ -105,6 +105,7 @@ void add_attempts(const SchedulerMetrics& metrics, Families& families) {
   families.add("scheduler_preemption_attempts_total", metrics.preemption_attempts);
   families.add_each_counted("scheduler_preemption_goroutines_execution_total", metrics.eviction_seconds,
                             [](bool is_success) { return LabelValues{success_label(is_success)}; });
+  families.add("berth_first_binding_delay_seconds", metrics.first_binding_seconds);
   families.add("berth_batch_pods", metrics.batch_pods);
   families.add("berth_engine_seconds_total", metrics.engine_seconds);
   families.add("berth_dropped_answers_total", metrics.dropped_answers);
@@ -150,12 +151,13 @@ void add_queue(const SchedulingQueue& queue, Families& families) {
   const SchedulingQueue::Sizes sizes = queue.sizes();
   families.add("scheduler_pending_pods", sizes.active, {"active"});
   families.add("scheduler_pending_pods", sizes.backoff, {"backoff"});
-  families.add("scheduler_pending_pods", sizes.gated, {"gated"});
+  families.add("scheduler_pending_pods", sizes.gated + sizes.held, {"gated"});
   families.add("scheduler_pending_pods", sizes.unschedulable, {"unschedulable"});
   for (const auto& [key, count] : queue.counts().incoming())
     families.add("scheduler_queue_incoming_pods_total", count, {key.first, key.second});
   for (const auto& [key, count] : queue.unschedulable_by_plugin(true))
     families.add("scheduler_unschedulable_pods", count, {key.first, key.second});
+  families.add("berth_unsupported_pods", sizes.held);
   families.add("berth_hint_classes", queue.hint_class_count());
 }
 

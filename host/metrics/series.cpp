@@ -161,6 +161,11 @@ const std::vector<Series>& upstream_series() {
 const std::vector<Series>& own_series() {
   using enum SeriesType;
   static const std::vector<Series> kSeries = {
+      {"berth_first_binding_delay_seconds",
+       kHistogram,
+       {},
+       {0.00125, 2, 14},
+       "Time from the arrival of a pod to the departure of its binding, where the first attempt placed it."},
       {"berth_batch_pods", kHistogram, {}, {1, 2, 11}, "Pods that the engine answered at once."},
       {"berth_engine_seconds_total", kCounter, {}, {}, "Time in which the engine compiled and placed pods."},
       {"berth_dropped_answers_total",
@@ -170,6 +175,11 @@ const std::vector<Series>& own_series() {
        "Answers of the engine that were given up, because another pod came first or was given up."},
       {"berth_unbound_pods", kGauge, {}, {}, "Pods that have a node and are not bound yet."},
       {"berth_paused", kGauge, {}, {}, "1 while too many pods are unbound for another attempt, else 0."},
+      {"berth_unsupported_pods",
+       kGauge,
+       {},
+       {},
+       "Pods that need a plugin which is not built, and are not tried again until they change."},
       {"berth_backend_info", kGauge, {"backend", "device"}, {}, "1, with the backend that places pods."},
       {"berth_classes", kGauge, {}, {}, "Classes of equal pods that the engine keeps."},
       {"berth_hint_classes", kGauge, {}, {}, "Classes of waiting pods that queueing hints cannot tell apart."},

@@ -14,7 +14,7 @@ using PluginSet = std::uint64_t;
 
 /// A pod of the queue with its place. Slots of records are used again.
 struct PodRecord {
-  enum class Place : std::uint8_t { kNone, kActive, kBackoff, kErrorBackoff, kUnschedulable };
+  enum class Place : std::uint8_t { kNone, kActive, kBackoff, kErrorBackoff, kUnschedulable, kHeld };
   static constexpr std::uint8_t kNotGated = UINT8_MAX;
   static constexpr std::uint32_t kNone = SlotIndex::kNone;
   static constexpr std::int64_t kExpiryUnknownUs = INT64_MAX;
@@ -25,7 +25,7 @@ struct PodRecord {
   PluginSet unschedulable = 0;
   PluginSet pending = 0;
   std::uint32_t name_hash = 0;
-  std::uint32_t position = 0;      ///< in the heap of its place
+  std::uint32_t position = 0;      ///< in the heap or list of its place
   std::uint32_t next = kNone;      ///< in the list of its class
   std::uint32_t previous = kNone;  ///< likewise
   std::uint32_t hint_class = kNone;

@@ -16,6 +16,14 @@ bool same_uid(const Pod& a, const Pod& b) {
   return b.stored_uid.empty() ? has_uid(a, b.uid()) : has_uid(a, b.stored_uid);
 }
 
+bool asks_the_same(const Pod& a, const Pod& b) {
+  const PodRare& x = a.rare();
+  const PodRare& y = b.rare();
+  return (a.spec == b.spec || *a.spec == *b.spec) && a.labels == b.labels && a.priority == b.priority &&
+         a.preemption_policy == b.preemption_policy && x.scheduling_gates == y.scheduling_gates &&
+         x.volumes == y.volumes && x.resource_claims == y.resource_claims;
+}
+
 std::uint32_t hash_of_name(std::string_view name_space, std::string_view name) {
   return static_cast<std::uint32_t>(hash_bytes(name) + 31 * hash_bytes(name_space));
 }

@@ -29,8 +29,12 @@ struct QueuedPodInfo {
 /// Why an attempt failed. Without a plugin: an error.
 struct Rejectors {
   PluginNames unschedulable = {};
-  PluginNames pending = {};  ///< whose Filter or PreFilter answered Pending
+  PluginNames pending = {};    ///< whose Filter or PreFilter answered Pending
+  bool until_changed = false;  ///< an error that nothing but a change of the pod mends: it needs what is not built
 };
+
+/// Whether two versions of a pod ask a scheduler for the same: spec, as far as the model keeps it, and labels.
+bool asks_the_same(const Pod& a, const Pod& b);
 
 /// Pods of equal namespace and name share a place in the queue; the uid tells them apart.
 inline bool same_name(const Pod& a, const Pod& b) { return a.name == b.name && a.namespace_ == b.namespace_; }

@@ -25,16 +25,6 @@ std::int64_t next_of_series(std::int64_t one_us, std::int64_t interval_us, std::
   return one_us > now_us ? one_us : one_us + ((now_us - one_us) / interval_us + 1) * interval_us;
 }
 
-PodPtr stub_of(const Pod& pod) {
-  static const auto kEmptySpec = std::make_shared<const PodSpec>();
-  auto stub = std::make_shared<Pod>();
-  stub->name = pod.name;
-  stub->namespace_ = pod.namespace_;
-  stub->stored_uid = pod.stored_uid;
-  stub->spec = kEmptySpec;
-  return stub;
-}
-
 }  // namespace
 
 QueueOptions queue_options(const SchedulerConfig& config) {
@@ -120,6 +110,11 @@ void SchedulingQueue::detach(std::uint32_t slot) {
     case Place::kUnschedulable:
       classes_.erase(slot);
       if (record.is_gated()) --gated_;
+      break;
+    case Place::kHeld:
+      records_[held_.back()].position = record.position;
+      held_[record.position] = held_.back();
+      held_.pop_back();
       break;
   }
   record.place = Place::kNone;
@@ -226,6 +221,7 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
     return;
   }
   if (records_[slot].place == Place::kUnschedulable) return update_unschedulable(slot, before, after, events);
+  if (records_[slot].place == Place::kHeld) return update_held(slot, before, after, events.front());
   records_[slot].info.pod = after;
   if (records_[slot].place == Place::kActive) active_.fix(slot);
   if (records_[slot].place == Place::kBackoff) backoff_queue_.fix(slot);
@@ -259,6 +255,7 @@ void SchedulingQueue::activate(std::span<const PodPtr> pods) {
 
 void SchedulingQueue::activate(const PodPtr& pod) {
   const std::uint32_t slot = records_.find(*pod);
+  if (slot != PodRecords::kNone && records_[slot].place == Place::kHeld) return;
   if (slot != PodRecords::kNone && records_[slot].place != Place::kActive) {
     const bool from_backoff = records_[slot].place != Place::kUnschedulable;
     detach(slot);
@@ -319,7 +316,11 @@ bool SchedulingQueue::add_failed(QueuedPodInfo info, const Rejectors& rejectors)
     info.was_flushed = false;
     const std::uint32_t slot = create(std::move(info));
     set_rejectors(slot, unschedulable, pending);
-    place(slot, replay(slot), kAttemptFailure);
+    if (rejectors.until_changed) {
+      hold(slot);
+    } else {
+      place(slot, replay(slot), kAttemptFailure);
+    }
   }
   done(pod->uid());
   return is_new;
@@ -337,6 +338,38 @@ Requeue SchedulingQueue::replay(std::uint32_t slot) {
     if (strongest != Requeue::kSkip && record.pending == 0) break;
   }
   return strongest;
+}
+
+// Pods that nothing but a change of their own helps.
+
+SchedulingQueue::Place SchedulingQueue::hold(std::uint32_t slot) {
+  counts_.count(QueueCounts::Queue::kUnschedulable, kAttemptFailure);
+  records_[slot].position = static_cast<std::uint32_t>(held_.size());
+  held_.push_back(slot);
+  return records_[slot].place = Place::kHeld;
+}
+
+void SchedulingQueue::update_held(std::uint32_t slot, const PodPtr& before, const PodPtr& after, ClusterEvent event) {
+  const bool changed = !asks_the_same(*std::exchange(records_[slot].info.pod, after), *after);
+  nominator_.update(*before, after);
+  if (!changed) return;
+  detach(slot);
+  place(slot, Requeue::kAfterBackoff, {QueueLabel::Move::kEvent, event});
+}
+
+void SchedulingQueue::note_told_condition(const Pod& pod, std::uint64_t told) {
+  const std::uint32_t slot = records_.find(pod);
+  if (slot == PodRecords::kNone || !same_uid(*records_[slot].info.pod, pod)) return;
+  if (records_[slot].info.told_condition == 0) records_[slot].info.told_condition = told;
+}
+
+void SchedulingQueue::forget_told_condition(const Pod& pod) {
+  const std::uint32_t slot = records_.find(pod);
+  if (slot == PodRecords::kNone || !same_uid(*records_[slot].info.pod, pod)) return;
+  records_[slot].info.told_condition = 0;
+  if (records_[slot].place != Place::kHeld) return;
+  detach(slot);  // else nothing would tell it again
+  place(slot, Requeue::kAfterBackoff, kAttemptFailure);
 }
 
 // Events and time.
@@ -396,54 +429,6 @@ void SchedulingQueue::flush_leftovers() {
   }
   if (any && in_flight_.pod_count() > 0)
     in_flight_.add_event(std::make_shared<const RaisedEvent>(RaisedEvent{kWildcardEvent, {}, false}));
-}
-
-// Questions.
-
-std::vector<PodPtr> SchedulingQueue::nominated_pods(const std::string& node) const {
-  std::vector<PodPtr> pods = nominator_.pods_on(node);
-  for (PodPtr& pod : pods) {
-    const std::uint32_t slot = records_.find(*pod);
-    pod = slot == PodRecords::kNone ? stub_of(*pod) : records_[slot].info.pod;
-  }
-  return pods;
-}
-
-SchedulingQueue::Sizes SchedulingQueue::sizes() const {
-  return {active_.size(), backoff_queue_.size() + error_queue_.size(), classes_.size() - gated_, gated_};
-}
-
-std::map<std::pair<std::string, std::string>, std::uint64_t> SchedulingQueue::unschedulable_by_plugin(
-    bool keeps_zeros) const {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> named;
-  for (const auto& [key, count] : rejected_) {
-    const bool is_known = key.second != HintTable::kUnknownProfile;
-    if ((count > 0 || keeps_zeros) && is_known)
-      named[{table_.name_of(key.first), table_.framework(key.second).profile_name()}] = count;
-  }
-  return named;
-}
-
-SchedulingQueue::PendingPods SchedulingQueue::pending_pods() const {
-  PendingPods pods;
-  const auto add_all = [this](const std::vector<std::uint32_t>& slots, std::vector<PodPtr>& to) {
-    for (const std::uint32_t slot : slots) to.push_back(records_[slot].info.pod);
-  };
-  add_all(active_.slots(), pods.active);
-  add_all(backoff_queue_.slots(), pods.backoff);
-  add_all(error_queue_.slots(), pods.backoff);
-  classes_.for_each([&](std::uint32_t slot) { pods.unschedulable.push_back(records_[slot].info.pod); });
-  return pods;
-}
-
-void SchedulingQueue::forget_told_condition(const Pod& pod) {
-  const std::uint32_t slot = records_.find(pod);
-  if (slot != PodRecords::kNone && same_uid(*records_[slot].info.pod, pod)) records_[slot].info.told_condition = 0;
-}
-
-std::optional<QueuedPodInfo> SchedulingQueue::find(const Pod& pod) const {
-  const std::uint32_t slot = records_.find(pod);
-  return slot == PodRecords::kNone ? std::nullopt : std::optional(records_[slot].info);
 }
 
 }  // namespace berth

@@ -67,7 +67,8 @@ class SchedulingQueue {
   std::vector<PodPtr> head(std::size_t count) const;
   /// The next pod to try; nullopt when none is ready. It is in flight until done().
   std::optional<QueuedPodInfo> pop();
-  /// Takes back a pod whose attempt failed; `info.pod` is its newest version. done() is implied.
+  /// Takes back a pod whose attempt failed; `info.pod` is its newest version. done() is implied. One that is held is
+  /// not moved by events, activate() and flush(), until it asks for something else, or is gone.
   /// @return false, and nothing is kept, when the queue has a pod of the name already
   bool add_failed(QueuedPodInfo info, const Rejectors& rejectors);
   /// The attempt is over, or can no longer be rejected. A second call has no effect.
@@ -85,7 +86,10 @@ class SchedulingQueue {
   void flush_backoff();
   void flush_leftovers();
 
-  /// QueuedPodInfo::told_condition did not reach the pod, wherever it waits.
+  /// The pod's status has a condition already: QueuedPodInfo::told_condition, where nothing else was told.
+  void note_told_condition(const Pod& pod, std::uint64_t told);
+  /// QueuedPodInfo::told_condition did not reach the pod, wherever it waits. A held pod is tried again, after its
+  /// backoff, to tell it.
   void forget_told_condition(const Pod& pod);
 
   /// Services or workloads changed: what hints know of default spreading is void.
@@ -101,6 +105,7 @@ class SchedulingQueue {
     std::size_t backoff = 0;
     std::size_t unschedulable = 0;  ///< without the gated ones
     std::size_t gated = 0;
+    std::size_t held = 0;  ///< Rejectors::until_changed
     friend bool operator==(const Sizes&, const Sizes&) = default;
   };
   Sizes sizes() const;
@@ -114,7 +119,7 @@ class SchedulingQueue {
   std::uint64_t scheduling_cycle() const { return cycle_; }
 
   struct PendingPods {
-    std::vector<PodPtr> active, backoff, unschedulable;  ///< in no order; gated ones among the last
+    std::vector<PodPtr> active, backoff, unschedulable;  ///< in no order; gated and held ones among the last
   };
   PendingPods pending_pods() const;
   /// nullopt when no container has a pod of the name.
@@ -152,6 +157,8 @@ class SchedulingQueue {
   Place wait_unschedulable(std::uint32_t slot);
   Place place(std::uint32_t slot, Requeue requeue, const QueueLabel& label);
   Requeue replay(std::uint32_t slot);
+  Place hold(std::uint32_t slot);
+  void update_held(std::uint32_t slot, const PodPtr& before, const PodPtr& after, ClusterEvent event);
   void activate(const PodPtr& pod);
   void update_unschedulable(std::uint32_t slot, const PodPtr& before, const PodPtr& after,
                             std::span<const ClusterEvent> events);
@@ -172,6 +179,7 @@ class SchedulingQueue {
   SlotHeap<ActiveOrder> active_{ActiveOrder{this}};
   SlotHeap<BackoffOrder> backoff_queue_{BackoffOrder{{this}}};
   SlotHeap<ErrorOrder> error_queue_{ErrorOrder{{this}}};
+  std::vector<std::uint32_t> held_;  ///< each record knows its position
   InFlight in_flight_;
   Nominator nominator_;
   QueueCounts counts_;

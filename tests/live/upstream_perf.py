@@ -22,10 +22,6 @@ import sys
 import upstream
 
 PACKAGES = ["affinity", "misc", "topology_spreading"]
-# Workloads that Berth refuses, by the beginning of their name.
-REFUSED = {
-    "SchedulingWithExtendedResource/5000pods_5000nodes_DRAExtendedResourceEnabled": "DynamicResources, which Berth refuses by name",
-}
 
 
 def workloads(source, wanted):
@@ -112,10 +108,6 @@ def main():
     for program, source in built.values():
         for workload, threshold in workloads(source, args.labels.split(",")):
             if not re.search(args.workloads, workload):
-                continue
-            why = next((why for begin, why in REFUSED.items() if workload.startswith(begin)), None)
-            if why:
-                print(f"skipped: {workload}: {why}", flush=True)
                 continue
             kube, berth = [measure(program, source, workload, command) for command in schedulers]
             lines.append(row(workload, threshold, kube, berth))

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,6 +106,7 @@ type run struct {
 	ctx       context.Context
 	scheduler *upstream.Scheduler
 	bound     *atomic.Int64 // bindings so far
+	refused   *sync.Map     // what the first attempt of a pod said, by name
 }
 
 // start runs upstream's scheduler over a fake client.
@@ -113,7 +115,7 @@ func start(t testing.TB, withBerth bool, objects []runtime.Object) (*run, func()
 	client := fake.NewSimpleClientset(objects...) // without managed fields, which cost more than a cycle
 	// The tracker gives no versions; the scheduler passes over an update that has the old one.
 	var versions atomic.Int64
-	bindings := new(atomic.Int64)
+	bindings, refused := new(atomic.Int64), new(sync.Map)
 	next := func() string { return fmt.Sprint(1000 + versions.Add(1)) }
 	plain := clienttesting.ObjectReaction(client.Tracker())
 	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -121,7 +123,13 @@ func start(t testing.TB, withBerth bool, objects []runtime.Object) (*run, func()
 		if pod, isPod := object.(*v1.Pod); err == nil && isPod {
 			pod = pod.DeepCopy()
 			pod.ResourceVersion = next()
-			return true, pod, client.Tracker().Update(action.GetResource(), pod, pod.Namespace)
+			err := client.Tracker().Update(action.GetResource(), pod, pod.Namespace)
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse {
+					refused.LoadOrStore(pod.Name, condition.Message)
+				}
+			}
+			return true, pod, err
 		}
 		return handled, object, err
 	})
@@ -166,7 +174,7 @@ func start(t testing.TB, withBerth bool, objects []runtime.Object) (*run, func()
 	factory.WaitForCacheSync(ctx.Done())
 	ok(t, s.WaitForHandlersSync(ctx))
 	ended := newDone(func() { s.Run(ctx) })
-	return &run{t, client, ctx, s, bindings}, func() {
+	return &run{t, client, ctx, s, bindings, refused}, func() {
 		cancel()
 		<-ended
 		factory.Shutdown()
@@ -184,7 +192,8 @@ func newDone(f func()) chan struct{} {
 
 // schedule creates a pod, and waits until it is bound or given up. A pod that is given up is deleted, and one that waits
 // for its victims is tried again without a hint: what the queue does with events is not compared, since Berth registers
-// for all of them, and upstream's InterPodAffinity misses the deletion of a pod whose anti-affinity was in the way.
+// for all of them, and upstream's InterPodAffinity misses the deletion of a pod whose anti-affinity was in the way. Nor are
+// texts of attempts between the deletions of two victims, which each of them may start.
 func (r *run) schedule(pod *v1.Pod) (said string, bound bool) {
 	pods := r.client.CoreV1().Pods(pod.Namespace)
 	_, err := pods.Create(r.ctx, pod, metav1.CreateOptions{})
@@ -192,13 +201,11 @@ func (r *run) schedule(pod *v1.Pod) (said string, bound bool) {
 	first := ""
 	again := time.Now().Add(20 * time.Millisecond)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if text, found := r.refused.Load(pod.Name); found {
+			first = text.(string)
+		}
 		now, err := pods.Get(r.ctx, pod.Name, metav1.GetOptions{})
 		ok(r.t, err)
-		for _, condition := range now.Status.Conditions {
-			if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse && first == "" {
-				first = condition.Message
-			}
-		}
 		if now.Spec.NodeName != "" {
 			return fmt.Sprintf("%s, after: %s", now.Spec.NodeName, first), true
 		}

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "host/framework/unsupported.h"
 #include "host/scheduler/intake.h"
 #include "host/scheduler/loop/scheduling_loop.h"
 #include "host/scheduler/queue_run.h"
@@ -26,8 +27,8 @@ std::string_view condition_reason(AttemptResult result) {
   return result == AttemptResult::kUnschedulable ? "Unschedulable" : "SchedulerError";
 }
 
-std::uint64_t hash_of_condition(AttemptResult result, const std::string& message) {
-  return std::hash<std::string>()(std::string(condition_reason(result)) + message);
+std::uint64_t hash_of_condition(std::string_view reason, std::string_view message) {
+  return std::hash<std::string>()(std::string(reason).append(message));
 }
 
 }  // namespace
@@ -339,13 +340,16 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
   const PodPtr pod = info.pod;
   const std::int64_t generation = info.generation;
-  const std::uint64_t condition = hash_of_condition(failure.result, failure.message);
+  const std::uint64_t condition = hash_of_condition(condition_reason(failure.result), failure.message);
   const bool is_new_condition = std::exchange(info.told_condition, condition) != condition;
   const bool comes_back = newest != nullptr && newest->node_name.empty();
   if (comes_back) {
     keep_signature(pod, newest);
     info.pod = newest;
-    queue_.add_failed(std::move(info), failure.rejectors);
+    Rejectors rejectors = failure.rejectors;
+    rejectors.until_changed =
+        failure.result == AttemptResult::kError && needs_missing_plugin(*pod) && needs_missing_plugin(*newest);
+    queue_.add_failed(std::move(info), rejectors);
     queue_.nominator().add(newest, failure.nominated_node);
     sync_nomination(newest);
   } else {
@@ -355,6 +359,20 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   }
   observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
   patch_status(pod, generation, failure, is_new_condition);
+}
+
+/// No node and no event of the cluster will help such a pod.
+bool SchedulingLoop::needs_missing_plugin(const Pod& pod) const {
+  const Profile* const profile = options_.config.find_profile(pod.spec->scheduler_name);
+  return profile != nullptr && unsupported_use(pod, *profile, options_.engine.host_plugins);
+}
+
+/// What another process told the pod, or this one before it was started again, is told: upstream compares with the
+/// pod's status.
+void SchedulingLoop::note_condition(const StoredPod& pod) {
+  const PodCondition* const condition = pod.find_condition("PodScheduled");
+  if (condition == nullptr || condition->status != ConditionStatus::kFalse) return;
+  queue_.note_told_condition(*pod.object, hash_of_condition(condition->reason, condition->message));
 }
 
 /// 5.5: another generation alone is no reason for a patch. Where calls merge, a patch that waits may say otherwise of

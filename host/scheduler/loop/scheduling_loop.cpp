@@ -147,16 +147,17 @@ BindingHooks SchedulingLoop::make_hooks() {
 }
 
 void SchedulingLoop::add_pending_pods(const StoreContents& start) {
-  std::vector<PodPtr> pending;
+  std::vector<StoredPodPtr> pending;
   for (const StoredPodPtr& pod : start.of<Pod>()) note_generation(*pod);
   for (const StoredPodPtr& pod : start.of<Pod>())
-    if (is_pending(*pod->object) && queue_.has_profile(pod->object->spec->scheduler_name))
-      pending.push_back(pod->object);
-  std::stable_sort(pending.begin(), pending.end(),
-                   [](const PodPtr& a, const PodPtr& b) { return a->creation_time_us < b->creation_time_us; });
-  for (const PodPtr& pod : pending) {
-    queue_.add(pod);
-    sync_nomination(pod);
+    if (is_pending(*pod->object) && queue_.has_profile(pod->object->spec->scheduler_name)) pending.push_back(pod);
+  std::stable_sort(pending.begin(), pending.end(), [](const StoredPodPtr& a, const StoredPodPtr& b) {
+    return a->object->creation_time_us < b->object->creation_time_us;
+  });
+  for (const StoredPodPtr& pod : pending) {
+    queue_.add(pod->object);
+    note_condition(*pod);
+    sync_nomination(pod->object);
   }
 }
 
@@ -215,6 +216,7 @@ void SchedulingLoop::route(const WatchEvent& event) {
     if (after == nullptr || after->terminating || is_finished(*after))
       evictions_.note_leaving(after == nullptr ? *before : *after);
     router_.pod_changed(before, after);
+    if (after != nullptr && after->node_name.empty()) note_condition(*pod->after);
     if (cluster_.has_nominations() || queue_.nominator().size() > 0) sync_nomination(after == nullptr ? before : after);
   } else if (is_storage(event.kind())) {
     std::visit([this](const auto& change) { route_storage(change); }, event.change);

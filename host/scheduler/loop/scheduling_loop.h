@@ -129,6 +129,7 @@ class SchedulingLoop : private AssumedPods {
   // Events
   void note_pod(const ObjectChange<Pod>& change);
   void note_generation(const StoredPod& pod);
+  void note_condition(const StoredPod& pod);
   std::int64_t generation_of(const Pod& pod) const;
   std::map<std::string, PodPtr> known_pods(const std::set<std::string>& listed) const;
   void route(const WatchEvent& event);
@@ -166,6 +167,7 @@ class SchedulingLoop : private AssumedPods {
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
+  bool needs_missing_plugin(const Pod& pod) const;
   void patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure, bool is_new_condition);
 
   // Bindings: binding_tasks.cpp

@@ -117,6 +117,28 @@ var outageChecks = []Check{
 		t.boundLater("p", 60)
 		t.eventless = true // events of a killed scheduler may be lost
 	}},
+	{"L-14A", "A scheduler that starts again writes no condition that the pod has already", func(t *T) {
+		scheduler := t.own(cluster.SchedulerOptions{})
+		t.nodes("a")
+		const text = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+		t.pod("p", "nodeSelector: {no: where}")
+		t.refused("p", text+noVictims("1 nodes are available: 1 Preemption is not helpful for scheduling."))
+		before, patches := t.get("p").ResourceVersion, t.Proxy.Count("PATCH", "status")
+		scheduler.Kill()
+		t.must(scheduler.Start())
+		t.must(scheduler.WaitReady(t.Context, 30*time.Second))
+		t.eventually(bindLimit, func() string {
+			return orWait(t.metric(scheduler, "scheduler_schedule_attempts_total", `result="unschedulable"`) > 0, "p is not tried again")
+		})
+		t.pod("q", "nodeSelector: {no: where}")
+		t.refused("q", text+noVictims("1 nodes are available: 1 Preemption is not helpful for scheduling."))
+		if now := t.Proxy.Count("PATCH", "status"); now != patches+1 {
+			t.fail("%d status patches, not the one of q", now-patches)
+		}
+		if now := t.get("p").ResourceVersion; now != before {
+			t.fail("p was written again")
+		}
+	}},
 	{"L-146", "Ten thousand changes of node status (CHANGES=N) as fast as the server takes them, while pods are bound", func(t *T) {
 		t.own(fast)
 		const workers = 8

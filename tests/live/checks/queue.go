@@ -156,6 +156,30 @@ var queueChecks = []Check{
 			return orWait(bound == 20, fmt.Sprint(bound, " pods are bound"))
 		})
 	}},
+	{"L-05C", "A pod with a resource claim is not bound; Berth says once that it has no DynamicResources, and counts it until it is gone", func(t *T) {
+		scheduler := t.shared()
+		t.nodes("a")
+		t.pod("p", "resourceClaims: [{name: gpu, resourceClaimName: absent}]")
+		if t.Kind == "kube" {
+			t.unbound("p", time.Second)
+			return
+		}
+		t.refusedFor("p", "SchedulerError", `plugin "DynamicResources" is not supported yet: the pod uses the resource claim "gpu"`)
+		t.nodes("b")
+		t.pod("q", "")
+		t.bound("q")
+		t.unbound("p", 4*time.Second) // longer than two backoffs
+		if events := t.events("p"); len(events) != 1 || events[0].Series != nil {
+			t.fail("events %v", events)
+		}
+		if held := t.metric(scheduler, "berth_unsupported_pods"); held != 1 {
+			t.fail("berth_unsupported_pods is %v", held)
+		}
+		t.deletePod("p")
+		t.eventually(bindLimit, func() string {
+			return orWait(t.metric(scheduler, "berth_unsupported_pods") == 0, "the pod is still counted")
+		})
+	}},
 }
 
 // orWait is empty when it holds, for eventually.

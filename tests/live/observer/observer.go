@@ -39,7 +39,8 @@ var words = regexp.MustCompile(`^(0/\d+ nodes are available: .+\.( preemption: .
 	`|Scheduling is blocked due to non-empty scheduling gates|.*persistentvolumeclaim ".*" not found.*` +
 	`|skip schedule deleting pod: .*|running .* plugin .*|binding rejected: .*|Operation cannot be fulfilled .*` +
 	`|pod has unbound immediate PersistentVolumeClaims.*|.*the server.*|.*Timeout.*|.*timed out.*|Post .*|.*[Tt]oo many requests.*` +
-	`|.*connection.*|.*pods? ".*" .*|.*assigned to node.*|.*etcdserver.*|.*storageclass.* not found.*)`)
+	`|.*connection.*|.*pods? ".*" .*|.*assigned to node.*|.*etcdserver.*|.*storageclass.* not found.*` +
+	`|plugin "DynamicResources" is not supported yet: .*)`)
 
 // Start starts the observer and gives it once it has the initial lists.
 func Start(ctx context.Context, client *kubernetes.Clientset) *Observer {

@@ -75,7 +75,7 @@ class LiveSchedulerTest : public testing::Test {
     http.emplace(AnsweringHttp::Script{[this](const HttpRequest& request) { return answer(request); },
                                        [this](const HttpRequest& request) { return begin(request); }});
     scheduler.emplace(
-        LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, wakeup},
+        LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, io},
         std::move(options));
     thread = std::thread([this] {
       try {
@@ -125,7 +125,7 @@ class LiveSchedulerTest : public testing::Test {
   }
 
   CapturedLog captured{LogFormat::kText, 4};
-  Wakeup wakeup;
+  IoLoop io;
   SetLeadership leadership;
   Recorded recorded;
   std::mutex mutex;
@@ -171,7 +171,7 @@ TEST_F(LiveSchedulerTest, DecidesNothingBeforeItLeads) {
     EXPECT_TRUE(requests.empty());
   }
   leadership.leads = true;
-  wakeup.wake();
+  io.wake();
   EXPECT_TRUE(has_request("POST /api/v1/namespaces/a/pods/first/binding"));
 }
 
@@ -180,7 +180,7 @@ TEST_F(LiveSchedulerTest, EndsWithALostLease) {
   EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
   leadership.leads = false;
   leadership.lost = true;
-  wakeup.wake();
+  io.wake();
   thread.join();
   EXPECT_EQ(result, LiveEnd::kLostLease);
   http.reset();

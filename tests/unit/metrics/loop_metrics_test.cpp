@@ -111,6 +111,7 @@ TEST_F(LoopMetricsTest, AttemptsAndQueuesOfAPodThatWaitsForAnother) {
   EXPECT_EQ(incoming("active", "AssignedPodDelete"), 1);
   EXPECT_EQ(value("pod_scheduling_attempts_count"), 2);
   EXPECT_EQ(value("pod_scheduling_attempts_sum"), 3);
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_first_binding_delay_seconds_count"), 1) << "not of q";
   EXPECT_EQ(value("pod_scheduling_sli_duration_seconds_sum{attempts=\"1\"}"), 0);
   EXPECT_EQ(value("pod_scheduling_sli_duration_seconds_sum{attempts=\"2\"}"), 20) << "on the virtual clock";
   EXPECT_EQ(value("unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"}"), 0);
@@ -274,6 +275,7 @@ TEST_F(LoopMetricsTest, PreBindAndBindLastUntilTheirAnswer) {
   settle();
   EXPECT_NEAR(point("sum", "PreBind", "Success"), 3, 0.1);
   EXPECT_EQ(value("cache_size{type=\"assumed_pods\"}"), 1) << "the binding is under way";
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_first_binding_delay_seconds_sum"), 3) << "when it was sent";
   advance_s(6);
   EXPECT_EQ(node_of("p"), "a");
   EXPECT_NEAR(point("sum", "Bind", "Success"), 5, 0.1);
@@ -304,6 +306,19 @@ TEST_F(LoopMetricsTest, ARejectionAtReserveDropsWhatTheEngineAnsweredBehindIt) {
   EXPECT_EQ(all.values.at("berth_paused"), 0);
   EXPECT_GE(all.values.at("berth_classes"), 1);
   EXPECT_FALSE(all.types.contains("berth_device_allocated_bytes")) << "there is no device";
+}
+
+TEST_F(LoopMetricsTest, PodsThatNeedAMissingPluginAreCountedWhileTheyAreHeld) {
+  add_nodes("a cpu=4");
+  add_pods("p cpu=1 resource-claim=gpu");
+  open();
+  advance_s(600);
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_unsupported_pods"), 1);
+  EXPECT_EQ(value("pending_pods{queue=\"gated\"}"), 1);
+  EXPECT_EQ(attempts_of("error"), 1);
+  remove_pod("p", 0);
+  settle();
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_unsupported_pods"), 0);
 }
 
 TEST_F(LoopMetricsTest, EveryTenthRunOfAPointRecordsItsPlugins) {

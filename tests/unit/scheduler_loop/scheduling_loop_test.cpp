@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "host/framework/host_plugin.h"
+#include "tests/support/faulty_client.h"
 #include "tests/unit/scheduler_loop/loop_fixture.h"
 
 namespace berth::test {
@@ -116,6 +118,125 @@ TEST_F(SchedulingLoopTest, AGatedPodWaitsForItsGates) {
   EXPECT_TRUE(attempts.empty());
   EXPECT_EQ(queue().sizes().gated, 1U);
   update_pod("p", [](Pod& pod) { pod.rare_fields = nullptr; });
+  settle();
+  EXPECT_EQ(bound, Lines{"p on a"});
+}
+
+TEST_F(SchedulingLoopTest, AConditionThatThePodHasIsNotWrittenAgain) {
+  add_nodes("a cpu=1");
+  add_pods("p cpu=2");
+  open();
+  settle();
+  std::size_t patches = 0;
+  FaultyClient client(store, [&](const ApiCall&) { return ++patches, CallFault(); });
+  open(client);  // another process
+  settle();
+  EXPECT_EQ(attempts, (Lines{"p unschedulable", "p unschedulable"}));
+  EXPECT_EQ(patches, 0U);
+  add_nodes("b cpu=1");
+  add_nodes("c cpu=1 taint=k:NoSchedule");
+  add_pods("q cpu=2");
+  advance_s(700);
+  EXPECT_EQ(condition_of("p"), condition_of("q")) << "another text is written";
+  EXPECT_EQ(patches, 2U);
+}
+
+TEST_F(SchedulingLoopTest, AConditionThatAnotherWroteMeanwhileIsNotWrittenAgain) {
+  add_nodes("a cpu=1");
+  open();
+  settle();
+  add_pods("p cpu=2 resource-claim=gpu");
+  PodStatusPatch patch;
+  patch.conditions = {{.type = "PodScheduled",
+                       .status = ConditionStatus::kFalse,
+                       .reason = "SchedulerError",
+                       .message = "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim "
+                                  "\"gpu\""}};
+  store.update_status(key("p"), patch);
+  const std::uint64_t version = pod("p")->meta.resource_version;
+  settle();
+  EXPECT_EQ(attempts, Lines{"p error"});
+  EXPECT_EQ(pod("p")->meta.resource_version, version);
+}
+
+/// A plugin from outside under the name of one that is not built; it accepts every node.
+class DevicePlugin : public HostPlugin {
+ public:
+  std::string_view name() const override { return "DynamicResources"; }
+  std::optional<std::string> sign(const Pod&) const override { return ""; }
+  HostReach reach(const HostQuery&, const Node&) const override { return {HostReach::Kind::kNothing}; }
+  void evaluate(const HostQuery&, std::span<const NodeInfo* const>, HostAnswers&) const override {}
+  Status filter_changed(const HostQuery&, const NodeInfo&, std::span<const Pod* const>,
+                        std::span<const Pod* const>) const override {
+    return {};
+  }
+};
+
+constexpr std::string_view kMissing =
+    "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\"";
+
+TEST_F(SchedulingLoopTest, APodThatNeedsAMissingPluginIsToldSoOnceAndHeld) {
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 resource-claim=gpu");
+  open();
+  settle();
+  add_nodes("b cpu=1");
+  advance_s(1000);
+  EXPECT_EQ(attempts, Lines{"p error"});
+  EXPECT_EQ(events, Lines{"FailedScheduling p: " + std::string(kMissing)});
+  EXPECT_EQ(condition_of("p"), "SchedulerError: " + std::string(kMissing));
+  EXPECT_EQ(queue().sizes(), (SchedulingQueue::Sizes{.held = 1}));
+  EXPECT_EQ(scheduler->next_wake_us(), ApiClient::kNeverUs);
+  update_pod("p", [](Pod& pod) {
+    PodSpec spec = *pod.spec;
+    spec.tolerations.emplace_back().key = "k";
+    pod.spec = std::make_shared<const PodSpec>(spec);
+  });
+  advance_s(1000);
+  EXPECT_EQ(attempts, (Lines{"p error", "p error"})) << "it changed, and needs the plugin all the same";
+  EXPECT_EQ(queue().sizes().held, 1U);
+}
+
+TEST_F(SchedulingLoopTest, AHeldPodIsForgottenWithItsObject) {
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 resource-claim=gpu");
+  open();
+  settle();
+  EXPECT_EQ(queue().sizes().held, 1U);
+  remove_pod("p", 0);
+  settle();
+  EXPECT_EQ(queue().sizes(), SchedulingQueue::Sizes());
+  add_pods("p cpu=1");
+  settle();
+  EXPECT_EQ(bound, Lines{"p on a"}) << "another pod of the name";
+}
+
+TEST_F(SchedulingLoopTest, AHeldPodWhoseConditionIsLostIsTriedAgainToTellIt) {
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 resource-claim=gpu");
+  bool refuses = true;
+  FaultyClient client(store, [&](const ApiCall&) {
+    CallFault fault;
+    if (refuses) fault.refusal = {StoreReason::kForbidden, "not allowed"};
+    return fault;
+  });
+  open(client);
+  advance_s(10);
+  EXPECT_EQ(condition_of("p"), "");
+  const std::size_t tried = attempts.size();
+  EXPECT_GT(tried, 1U);
+  refuses = false;
+  advance_s(1000);
+  EXPECT_EQ(condition_of("p"), "SchedulerError: " + std::string(kMissing));
+  EXPECT_EQ(attempts.size(), tried + 1);
+  EXPECT_EQ(queue().sizes().held, 1U);
+}
+
+TEST_F(SchedulingLoopTest, APodIsNotHeldWhereAPluginFromOutsideDoesWhatItNeeds) {
+  options.engine.host_plugins = {std::make_shared<const DevicePlugin>()};
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 resource-claim=gpu");
+  open();
   settle();
   EXPECT_EQ(bound, Lines{"p on a"});
 }
