@@ -56,7 +56,7 @@ help:
 	@echo 'make live-bench  binds a second, latency, CPU and memory beside kube-scheduler and a client that only binds'
 	@echo '             (BENCH_ARGS="--nodes 500 --workloads basic")'
 	@echo 'make live-upstream  the integration tests of upstream'"'"'s scheduler with Berth as their scheduler'
-	@echo '             (SCHEDULER=kube, UPSTREAM_ARGS="taint")'
+	@echo '             (SCHEDULER=kube, UPSTREAM_ARGS="scheduler/taint")'
 	@echo 'make live-upstream-perf  the benchmarks of upstream'"'"'s scheduler with kube-scheduler and Berth in turn'
 	@echo '             (UPSTREAM_PERF_ARGS="misc --workloads SchedulingBasic --table FILE.md")'
 	@echo 'make live-build  build those programs: build/live'
@@ -227,7 +227,7 @@ BENCH_ARGS ?=
 live-bench: program live-build live-program
 	build/live/live --bench --berth $(BERTH) $(BENCH_ARGS)
 
-# upstream's own integration tests; UPSTREAM_ARGS="preemption --run TestPreemption" runs some
+# upstream's own integration tests; UPSTREAM_ARGS="scheduler/preemption --run TestPreemption" runs some
 UPSTREAM_ARGS ?=
 live-upstream: $(if $(filter berth,$(SCHEDULER)),program) live-build
 	tests/live/upstream.py --scheduler "$(if $(filter berth,$(SCHEDULER)),$(BERTH) scheduler,build/live/bin/kube-scheduler)" $(UPSTREAM_ARGS)

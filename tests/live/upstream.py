@@ -25,36 +25,41 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "build", "live", "upstream")
-TESTS = "k8s.io/kubernetes/test/integration/scheduler"
-PACKAGES = [".", "filters", "scoring", "preemption", "preemption/misc", "preemption/nominatednodename", "taint"]
+TESTS = "k8s.io/kubernetes/test/integration/"
+SCHEDULER, PERF = "scheduler", "scheduler_perf"
+PACKAGES = [SCHEDULER] + [SCHEDULER + "/" + name for name in ("filters", "scoring", "preemption", "preemption/misc",
+                                                              "preemption/nominatednodename", "taint")]
+# The small workloads of upstream's benchmarks, which are tests as well.
+PACKAGES += [PERF + "/" + name for name in ("affinity", "event_handling", "misc", "topology_spreading", "volumes")]
 PASSES_MIN = 150
 MARK = re.compile(r"LIVE-UPSTREAM: (new|skip|run|used|failed) (\d+)(?:: (.*))?")
 PLUGIN, INSIDE = "registers a Go plugin", "reaches into queue or cache"
 # Packages of which no case can be run, with their reasons.
 LEFT_OUT = {
-    "batch": "every case registers Go plugins",
-    "bind": "calls a plugin as a Go function",
-    "eventhandler": "registers a Go plugin, or fakes the clock",
-    "extender": "extenders are refused by name",
-    "gang": "GenericWorkload and GangScheduling are refused by name; two of the three cases look into the queue",
-    "nominated_node_name": "every case registers Go plugins and schedules by calls of its own",
-    "plugins": "every case registers Go plugins",
-    "queueing": "reaches into the queue and schedules by calls of its own, or registers Go plugins",
-    "queueing/former": "emulates 1.33",
-    "queueing/queueinghint": "reaches into the queue and schedules by calls of its own",
-    "serving": "tests what a kube-scheduler in the same process serves",
+    "scheduler/batch": "every case registers Go plugins",
+    "scheduler/bind": "calls a plugin as a Go function",
+    "scheduler/eventhandler": "registers a Go plugin, or fakes the clock",
+    "scheduler/extender": "extenders are refused by name",
+    "scheduler/gang": "GenericWorkload and GangScheduling are refused by name; two of the three cases look into the queue",
+    "scheduler/nominated_node_name": "every case registers Go plugins and schedules by calls of its own",
+    "scheduler/plugins": "every case registers Go plugins",
+    "scheduler/queueing": "reaches into the queue and schedules by calls of its own, or registers Go plugins",
+    "scheduler/queueing/former": "emulates 1.33",
+    "scheduler/queueing/queueinghint": "reaches into the queue and schedules by calls of its own",
+    "scheduler/serving": "tests what a kube-scheduler in the same process serves",
+    "scheduler_perf/dra": "DynamicResources is refused by name",
 }
 # Cases that are not started: package, regular expression of go test, how many, reason.
 NOT_STARTED = [
-    ("filters", "TestNodeDeclaredFeaturesFilter/pod_with_feature_requirement", 3, "registers a feature of nodes in Go"),
-    (".", "TestReScheduling", 12, PLUGIN),
-    ("preemption", "TestAsyncPreemption", 11, PLUGIN),
-    ("preemption", "TestPreemption/with_(filter|preFilter|unresolvable_filter)", 24, PLUGIN),
-    ("preemption/nominatednodename", "TestNominatedNode/failed_on_PreBind", 8, PLUGIN),
-    ("preemption/nominatednodename", "TestPreferNominatedNode", 4, INSIDE),
+    ("scheduler/filters", "TestNodeDeclaredFeaturesFilter", 6, "registers a feature of nodes in Go and asserts that it is asked"),
+    ("scheduler", "TestReScheduling", 12, PLUGIN),
+    ("scheduler/preemption", "TestAsyncPreemption", 11, PLUGIN),
+    ("scheduler/preemption", "TestPreemption/with_(filter|preFilter|unresolvable_filter)", 24, PLUGIN),
+    ("scheduler/preemption/nominatednodename", "TestNominatedNode/failed_on_PreBind", 8, PLUGIN),
+    ("scheduler/preemption/nominatednodename", "TestPreferNominatedNode", 4, INSIDE),
 ]
 # A plugin in Go that does nothing in those cases of a package that are started: they are run without it.
-IDLE_PLUGINS = {"preemption": "filter-plugin"}
+IDLE_PLUGINS = {"scheduler/preemption": "filter-plugin"}
 
 
 def go(*args, **options):
@@ -105,20 +110,32 @@ def exchange(path, text):
     return os.path.getmtime(path)
 
 
-def build(packages, parent=TESTS + "/"):
-    """Compiles those tests of packages below parent that are older than what was exchanged; gives {package: (program, folder of its
-    sources)}."""
+def build(packages):
+    """Compiles those tests of packages that are older than what was exchanged; gives {package: (program, folder of its sources)}."""
     modfile, changed = module_copy()
-    folder = os.path.join(WORK, os.path.basename(parent.rstrip("/")))
-    os.makedirs(folder, exist_ok=True)
-    paths = [parent + name if name != "." else parent.rstrip("/") for name in packages]
-    programs = [os.path.join(folder, os.path.basename(path) + ".test") for path in paths]
-    old = [path for path, program in zip(paths, programs) if not os.path.exists(program) or os.path.getmtime(program) <= changed]
-    if old:
-        subprocess.run(["nice", "-n", "10", "go", "test", "-modfile", modfile, "-mod=mod", "-trimpath", "-c", "-o", folder + "/", *old],
-                       cwd=HERE, env=dict(os.environ, GOFLAGS="-buildvcs=false"), check=True)
-    sources = go("list", "-modfile", modfile, "-mod=mod", "-f", "{{.Dir}}", *paths, stdout=subprocess.PIPE).stdout.split()
-    return {name: (program, source) for name, program, source in zip(packages, programs, sources)}
+    built = {}
+    for parent in (SCHEDULER, PERF):
+        folder = os.path.join(WORK, parent)
+        os.makedirs(folder, exist_ok=True)
+        names = [name for name in packages if name.split("/")[0] == parent]
+        programs = [os.path.join(folder, os.path.basename(name) + ".test") for name in names]
+        old = [TESTS + name for name, program in zip(names, programs)
+               if not os.path.exists(program) or os.path.getmtime(program) <= changed]
+        if old:
+            subprocess.run(["nice", "-n", "10", "go", "test", "-modfile", modfile, "-mod=mod", "-trimpath", "-c", "-o", folder + "/", *old],
+                           cwd=HERE, env=dict(os.environ, GOFLAGS="-buildvcs=false"), check=True)
+        for name, program in zip(names, programs):
+            built[name] = (program, go("list", "-modfile", modfile, "-mod=mod", "-f", "{{.Dir}}", TESTS + name, stdout=subprocess.PIPE)
+                           .stdout.strip())
+    return built
+
+
+def environment(command, idle_plugin=""):
+    """Of a test program that starts the scheduler of that command."""
+    # The API server's test files are found below TEST_SRCDIR/TEST_WORKSPACE: programs are built with -trimpath.
+    parent, modules = os.path.split(go("env", "GOMODCACHE", stdout=subprocess.PIPE).stdout.strip())
+    return dict(os.environ, TEST_SRCDIR=parent, TEST_WORKSPACE=modules, LIVE_SCHEDULER=command, LIVE_IDLE_PLUGIN=idle_plugin,
+                LIVE_LOGS=os.path.join(WORK, "logs"), PATH=os.path.join(ROOT, "build", "live", "bin") + os.pathsep + os.environ["PATH"])
 
 
 class Results:
@@ -150,8 +167,12 @@ class Results:
                 print("fails:", test, flush=True)
 
     def leaves(self):
+        """Tests without subtests, and those that failed though no subtest did."""
         parents = {(package, name[:i]) for package, name in self.ended for i, letter in enumerate(name) if letter == "/"}
-        return [key for key in self.ended if key not in parents]
+        failed = [key for key, action in self.ended.items() if action == "fail"]
+        return [key for key in self.ended
+                if (key not in parents and not any("disabled by label filter" in line for line in self.output[key]))
+                or (key in failed and not any(of == key[0] and name.startswith(key[1] + "/") for of, name in failed))]
 
     def schedulers(self, key):
         """The marks of a case's schedulers. Subtests share the scheduler that their test made."""
@@ -181,17 +202,13 @@ class Results:
 
 def run(package, program, source, args, results):
     left_out = [pattern for of, pattern, _, _ in NOT_STARTED if of == package]
-    environment = dict(os.environ, LIVE_SCHEDULER=scheduler_command(args.scheduler), LIVE_LOGS=os.path.join(WORK, "logs"),
-                       LIVE_IDLE_PLUGIN=IDLE_PLUGINS.get(package, ""),
-                       PATH=os.path.join(ROOT, "build", "live", "bin") + os.pathsep + os.environ["PATH"])
     command = ["go", "tool", "test2json", "-t", "-p", package, program, "-test.v=test2json", "-test.timeout", args.timeout,
                "-test.run", args.run]
     if left_out:
         command += ["-test.skip", "|".join(left_out)]
-    name = "scheduler" if package == "." else package.replace("/", "-")
-    with open(os.path.join(WORK, name + ".json"), "w", encoding="utf-8") as log, \
-            subprocess.Popen(["nice", "-n", "5", *command], cwd=source, env=environment, text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT) as process:
+    with open(os.path.join(WORK, package.replace("/", "-") + ".json"), "w", encoding="utf-8") as log, \
+            subprocess.Popen(["nice", "-n", "5", *command], cwd=source, text=True, stdout=subprocess.PIPE,
+                             env=environment(scheduler_command(args.scheduler), IDLE_PLUGINS.get(package, "")), stderr=subprocess.STDOUT) as process:
         for line in process.stdout:
             log.write(line)
             if line.startswith("{"):

@@ -22,11 +22,6 @@ import sys
 import upstream
 
 PACKAGES = ["affinity", "misc", "topology_spreading"]
-PERF = "k8s.io/kubernetes/test/integration/scheduler_perf/"
-# Workloads that Berth refuses, by the beginning of their name.
-REFUSED = {
-    "SchedulingWithExtendedResource/5000pods_5000nodes_DRAExtendedResourceEnabled": "DynamicResources, which Berth refuses by name",
-}
 
 
 def workloads(source, wanted):
@@ -60,14 +55,10 @@ def workloads(source, wanted):
 def measure(program, source, workload, command):
     """{"pods": pods/s, "cpu": seconds, "memory": MiB, "error": text} of one run; what is missing was not measured."""
     exact = "/".join(f"^{re.escape(part)}$" for part in ["BenchmarkPerfScheduling", *workload.split("/")])
-    # The API server's test files are found below these two: programs are built with -trimpath.
-    parent, modules = os.path.split(upstream.go("env", "GOMODCACHE", stdout=subprocess.PIPE).stdout.strip())
-    environment = dict(os.environ, TEST_SRCDIR=parent, TEST_WORKSPACE=modules, LIVE_SCHEDULER=command, LIVE_LOGS=os.path.join(upstream.WORK, "logs"), LIVE_IDLE_PLUGIN="",
-                       PATH=os.path.join(upstream.ROOT, "build", "live", "bin") + os.pathsep + os.environ["PATH"])
     data = os.path.join(upstream.WORK, "perf-data")
     done = subprocess.run([program, "-test.run", "^$", "-test.bench", exact, "-test.benchtime", "1ns", "-test.timeout", "40m",
-                           "-data-items-dir", data, "-perf-scheduling-label-filter", ""], cwd=source, env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                           "-data-items-dir", data, "-perf-scheduling-label-filter", ""], cwd=source, text=True,
+                          env=upstream.environment(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     with open(os.path.join(upstream.WORK, "perf.log"), "a", encoding="utf-8") as log:
         log.write(f"# {command} {workload}\n{done.stdout}\n")
     result = {}
@@ -113,14 +104,10 @@ def main():
     schedulers = [upstream.scheduler_command("build/live/bin/kube-scheduler"), upstream.scheduler_command(args.berth + " scheduler")]
     lines, failed = [HEAD], 0
     print(HEAD, flush=True)
-    built = upstream.build(args.packages, PERF)
+    built = upstream.build([upstream.PERF + "/" + name for name in args.packages])
     for program, source in built.values():
         for workload, threshold in workloads(source, args.labels.split(",")):
             if not re.search(args.workloads, workload):
-                continue
-            why = next((why for begin, why in REFUSED.items() if workload.startswith(begin)), None)
-            if why:
-                print(f"skipped: {workload}: {why}", flush=True)
                 continue
             kube, berth = [measure(program, source, workload, command) for command in schedulers]
             lines.append(row(workload, threshold, kube, berth))
