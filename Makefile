@@ -27,7 +27,7 @@ space := $(subst ,, )
 # make hostile: how many random mutations, from which SEED, and how many run side by side
 INPUTS ?= 1000
 
-.PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile live live-build live-program live-list live-bench live-upstream bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run reference abi python-test install test images arm64 cuda cuda-test hostile live live-build live-program live-list live-bench live-upstream live-upstream-perf bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-embed-peer bench-plugin bench-peer go-long \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
@@ -56,7 +56,9 @@ help:
 	@echo 'make live-bench  binds a second, latency, CPU and memory beside kube-scheduler and a client that only binds'
 	@echo '             (BENCH_ARGS="--nodes 500 --workloads basic")'
 	@echo 'make live-upstream  the integration tests of upstream'"'"'s scheduler with Berth as their scheduler'
-	@echo '             (SCHEDULER=kube, UPSTREAM_ARGS="taint")'
+	@echo '             (SCHEDULER=kube, UPSTREAM_ARGS="scheduler/taint")'
+	@echo 'make live-upstream-perf  the benchmarks of upstream'"'"'s scheduler with kube-scheduler and Berth in turn'
+	@echo '             (UPSTREAM_PERF_ARGS="misc --workloads SchedulingBasic --table FILE.md")'
 	@echo 'make live-build  build those programs: build/live'
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
@@ -217,6 +219,7 @@ live-list: live-program
 
 # kube-scheduler needs no Berth: the checks themselves are tested with it.
 live: $(if $(filter berth,$(SCHEDULER)),program) live-build live-program
+	scripts/install_dependencies.sh live
 	build/live/live --scheduler $(SCHEDULER) --berth $(BERTH) --checks "$(CHECKS)" --changes $(CHANGES)
 
 # yardstick, bind-only, kube-scheduler and Berth in turn; BENCH_ARGS="--nodes 500 --workloads basic --candidates yardstick,berth"
@@ -224,10 +227,15 @@ BENCH_ARGS ?=
 live-bench: program live-build live-program
 	build/live/live --bench --berth $(BERTH) $(BENCH_ARGS)
 
-# upstream's own integration tests; UPSTREAM_ARGS="preemption --run TestPreemption" runs others
+# upstream's own integration tests; UPSTREAM_ARGS="scheduler/preemption --run TestPreemption" runs some
 UPSTREAM_ARGS ?=
 live-upstream: $(if $(filter berth,$(SCHEDULER)),program) live-build
 	tests/live/upstream.py --scheduler "$(if $(filter berth,$(SCHEDULER)),$(BERTH) scheduler,build/live/bin/kube-scheduler)" $(UPSTREAM_ARGS)
+
+# upstream's own benchmarks, with kube-scheduler and with Berth
+UPSTREAM_PERF_ARGS ?=
+live-upstream-perf: program live-build
+	tests/live/upstream_perf.py --berth $(BERTH) $(UPSTREAM_PERF_ARGS)
 
 hostile: program
 	tests/hostile/hostile.py --berth $(BERTH) --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)

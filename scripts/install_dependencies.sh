@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the missing Debian/Ubuntu packages of the named groups (default: build), and prints their names.
-#   scripts/install_dependencies.sh [--list] [build] [test] [bench] [lint] [fuzz] [arm64] [images] [reference] [python]
+#   scripts/install_dependencies.sh [--list] [build] [test] [bench] [lint] [fuzz] [arm64] [images] [reference] [python] [live]
 # --list prints the packages of the groups and changes nothing. Installed packages are not changed.
 set -euo pipefail
 
 packages_of() {
   case "$1" in
-    build) echo g++ cmake ninja-build pkg-config ccache mold libsimdjson-dev libyaml-dev libfmt-dev \
+    build) echo g++ cmake ninja-build pkg-config ccache mold python3 protobuf-compiler libsimdjson-dev libyaml-dev libfmt-dev \
                 libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libsqlite3-dev libutf8proc-dev robin-map-dev \
                 libeigen3-dev prometheus-cpp-dev \
                 libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev ;;
@@ -17,9 +17,10 @@ packages_of() {
     fuzz)  echo clang-19 libclang-rt-19-dev ;;
     arm64) echo g++-aarch64-linux-gnu qemu-user ;;
     python) echo python3 python3-dev python3-venv ;;
+    live) echo faketime ;;
     reference) echo doxygen abigail-tools ;;
     images) echo buildah mmdebstrap debian-archive-keyring ;;
-    *)     echo "install_dependencies: unknown group '$1' (build, test, bench, lint, fuzz, arm64, images, reference, python)" >&2; return 2 ;;
+    *)     echo "install_dependencies: unknown group '$1' (build, test, bench, lint, fuzz, arm64, images, reference, python, live)" >&2; return 2 ;;
   esac
 }
 

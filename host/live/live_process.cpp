@@ -15,13 +15,14 @@
 #include "host/kube/access/surroundings.h"
 #include "host/kube/events/event_writer.h"
 #include "host/kube/http/curl_client.h"
+#include "host/kube/http/io_loop.h"
 #include "host/kube/http/limited_client.h"
+#include "host/kube/protobuf/api_formats.h"
 #include "host/live/cache_dump.h"
 #include "host/live/lease_keeper.h"
 #include "host/live/live_routes.h"
 #include "host/live/live_scheduler.h"
 #include "host/live/signals.h"
-#include "host/live/wakeup.h"
 #include "host/live/written_events.h"
 #include "host/metrics/scheduler_metrics.h"
 
@@ -56,12 +57,13 @@ class LiveProcess {
         metrics_(clock_),
         access_(open_server_access(options_.access, around_)),
         reviews_(open_review_access()) {
+    const ApiFormats formats = api_formats(options_.loop.config.client_connection);
     options_.loop.meter = &metrics_;
     options_.loop.calls_in_flight_max = kCallsInFlightMax;
     options_.loop.volume_calls_in_flight_max = kVolumeCallsMax;
     options_.loop.call_timeout_us = options_.bind_timeout_us + kLongestCallUs;
-    watches_.emplace(client_options(access_, "watch", requests_));
-    calls_.emplace(client_options(access_, "scheduler", requests_));
+    watches_.emplace(client_options(access_, "watch", requests_), io_);
+    calls_.emplace(client_options(access_, "scheduler", requests_), io_);
     const LeaderElection& election = options_.loop.config.leader_election;
     if (election.leader_elect) open_lease(election);
     open_limited();
@@ -69,8 +71,10 @@ class LiveProcess {
     LiveOptions live;
     live.loop = options_.loop;
     live.calls.bind_timeout_us = options_.bind_timeout_us;
+    live.calls.bind_format = formats.bind;
+    live.reflectors.accept = formats.accept;
     scheduler_.emplace(LiveScheduler::Parts{*limited_watches_, *watches_, *limited_calls_, clock_, log_,
-                                            lease_ ? &*lease_ : nullptr, &*event_sink_, wakeup_},
+                                            lease_ ? &*lease_ : nullptr, &*event_sink_, io_},
                        std::move(live));
     if (options_.serves) open_server();
   }
@@ -95,7 +99,7 @@ class LiveProcess {
       return 1;
     }
     // Before the lease is released, after which no call starts.
-    if (!events_->flush(kEventsUs)) log_.warning("Events were not written before the end");
+    write_events();
     if (lease_) lease_->stop(kReleaseUs);
     log_.flush();
     return 0;
@@ -138,7 +142,7 @@ class LiveProcess {
     lease_.emplace(LeaseKeeper::Parts{*lease_client_, *lease_client_, clock_, log_,
                                       [this] {
                                         leaders_.set_leader(kElectionName, lease_->is_leading());
-                                        wakeup_.wake();
+                                        io_.wake();
                                       }},
                    std::move(election), around_.wall_time_us, std::random_device()());
   }
@@ -175,7 +179,7 @@ class LiveProcess {
   }
 
   void open_events() {
-    events_client_.emplace(client_options(access_, "events", requests_));
+    events_client_.emplace(client_options(access_, "events", requests_), io_);
     limited_events_.emplace(LimitedClient::Parts{*events_client_, *events_client_, clock_, new_bucket(), write_gate()});
     EventRecorderOptions options;
     options.host_name = host_name();
@@ -210,6 +214,12 @@ class LiveProcess {
     server_.emplace(options_.server, live_routes(sources, log), *guard_, clock_, log);
   }
 
+  void write_events() {
+    const std::int64_t end_us = clock_.now_us() + kEventsUs;
+    while (!events_->is_written() && clock_.now_us() < end_us) io_.run_once(10'000);
+    if (!events_->is_written()) log_.warning("Events were not written before the end");
+  }
+
   void log_dump() {
     const StoreContents known = scheduler_->contents();
     scheduler_->read([&](const SchedulingLoop& loop) { dump_cache(loop, known, log_); });
@@ -220,7 +230,7 @@ class LiveProcess {
   const Surroundings around_ = Surroundings::of_this_process();
   const Clock& clock_ = RealClock::shared();
   LiveLog log_;
-  Wakeup wakeup_;
+  IoLoop io_;  ///< of the scheduler's thread, which does the work of three clients, too
   SchedulerMetrics metrics_;
   RequestMetrics requests_;
   LeaderMetrics leaders_;

@@ -31,6 +31,9 @@ class ResourceLog : public InformerLog {
     log_.error("Object cannot be read and is left out",
                {{"resource", std::string(resource)}, {"err", std::string(problem)}});
   }
+  void on_json_only(std::string_view resource) override {
+    log_.warning("API server has no protobuf form of a resource, JSON is used", {{"resource", std::string(resource)}});
+  }
 
  private:
   LiveLog& log_;
@@ -44,12 +47,13 @@ struct LiveScheduler::State {
         options(std::move(chosen)),
         resource_log(given.log),
         observer(given.log, given.events),
-        events([this] { parts.wakeup.wake(); }),
-        client({given.calls, given.clock, [this] { parts.wakeup.wake(); },
+        events([this] { parts.io.wake(); }),
+        client({given.calls, given.clock, [this] { parts.io.wake(); },
                 [this](std::string_view what, const Pod& pod, const StoreStatus& status) {
                   parts.log.error("API call failed",
                                   {{"call", std::string(what)}, {"pod", pod.full_name()}, {"err", status.message}});
-                }},
+                },
+                [this] { parts.log.warning("API server refuses bindings in protobuf, JSON is used"); }},
                options.calls) {
     informers.emplace(Informers::Parts{given.watches, given.watch_timers, given.clock, events, resource_log},
                       watched_resources(options.loop.config), options.reflectors,
@@ -67,7 +71,8 @@ struct LiveScheduler::State {
 
   std::mutex mutex;
   std::optional<StoreContents> contents;  ///< until the scheduler's thread takes it
-  bool is_reading = false;                ///< tasks are done: the loop is there
+  bool is_reading = false;                ///< the loop is there, and what is posted gets done
+  std::vector<std::function<void()>> posted;
   std::atomic<bool> is_synced = false;
   std::atomic<bool> is_stopping = false;
 
@@ -77,19 +82,24 @@ struct LiveScheduler::State {
       const std::lock_guard lock(mutex);
       contents = std::move(given);
     }
-    parts.wakeup.wake();
+    parts.io.wake();
   }
 
   // The scheduler's thread
   bool is_leading() const { return parts.leadership == nullptr || parts.leadership->is_leading(); }
   bool is_lost() const { return parts.leadership != nullptr && parts.leadership->is_lost(); }
   void do_posted() {
-    for (const auto& work : parts.wakeup.take_posted()) work();
+    std::vector<std::function<void()>> now;
+    {
+      const std::lock_guard lock(mutex);
+      now.swap(posted);
+    }
+    for (const auto& work : now) work();
   }
   bool open_loop();
   bool take_events();
   LiveEnd schedule();
-  void wait();
+  std::int64_t idle_us() const;
   LiveEnd drain();
   void set_reading(bool now) {
     const std::lock_guard lock(mutex);
@@ -130,15 +140,16 @@ LiveEnd LiveScheduler::State::schedule() {
     if (is_lost()) return LiveEnd::kLostLease;
     const bool had_events = take_events();
     const std::size_t tried = is_leading() ? loop->run(kPodsOfStep) : 0;
-    if (!had_events && tried == 0) wait();
+    parts.io.run_once(had_events || tried > 0 ? 0 : idle_us());
   }
   return drain();
 }
 
-void LiveScheduler::State::wait() {
+/// How long nothing is to be done, unless something comes.
+std::int64_t LiveScheduler::State::idle_us() const {
   const std::int64_t next_us = is_leading() ? loop->next_wake_us() : ApiClient::kNeverUs;
   const std::int64_t left_us = next_us == ApiClient::kNeverUs ? kLongestWaitUs : next_us - parts.clock.now_us();
-  if (left_us > 0) parts.wakeup.wait_us(std::min(left_us, kLongestWaitUs));
+  return std::clamp<std::int64_t>(left_us, 0, kLongestWaitUs);
 }
 
 /// No new decisions; what is in flight ends.
@@ -149,7 +160,7 @@ LiveEnd LiveScheduler::State::drain() {
     do_posted();
     take_events();
     loop->run(0);
-    if (loop->calls().size() > 0) parts.wakeup.wait_us(10'000);
+    if (loop->calls().size() > 0) parts.io.run_once(10'000);
   }
   if (loop->calls().size() > 0)
     parts.log.warning("Calls are left unanswered", {{"calls", std::to_string(loop->calls().size())}});
@@ -183,7 +194,7 @@ LiveEnd LiveScheduler::run() {
   while (!state.open_loop()) {
     if (state.is_stopping) return LiveEnd::kStopped;
     if (state.is_lost()) return LiveEnd::kLostLease;
-    state.parts.wakeup.wait_us(kLongestWaitUs);
+    state.parts.io.run_once(kLongestWaitUs);
   }
   const ReadableLoop readable(state);
   return state.schedule();
@@ -191,7 +202,7 @@ LiveEnd LiveScheduler::run() {
 
 void LiveScheduler::stop() {
   state_->is_stopping = true;
-  state_->parts.wakeup.wake();
+  state_->parts.io.wake();
 }
 
 bool LiveScheduler::is_synced() const { return state_->is_synced; }
@@ -206,11 +217,12 @@ bool LiveScheduler::read(const std::function<void(const SchedulingLoop&)>& read)
   {
     const std::lock_guard lock(state_->mutex);
     if (!state_->is_reading) return false;
-    state_->parts.wakeup.post([&] {
+    state_->posted.push_back([&] {
       read(*state_->loop);
       done.set_value();
     });
   }
+  state_->parts.io.wake();
   future.wait();
   return true;
 }

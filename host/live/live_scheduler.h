@@ -14,10 +14,10 @@
 #include "host/framework/clock.h"
 #include "host/kube/calls/kube_client.h"
 #include "host/kube/http/http_client.h"
+#include "host/kube/http/io_loop.h"
 #include "host/kube/http/timers.h"
 #include "host/kube/watch/informers.h"
 #include "host/live/live_log.h"
-#include "host/live/wakeup.h"
 #include "host/scheduler/loop/loop_options.h"
 #include "host/scheduler/loop/scheduling_loop.h"
 
@@ -52,7 +52,7 @@ enum class LiveEnd : std::uint8_t { kStopped, kLostLease };
 
 class LiveScheduler {
  public:
-  /// Outlive the scheduler, as its options do. The clients and their threads end before it does.
+  /// Outlive the scheduler, as its options do. The clients, which may run on `io`, end before it does.
   struct Parts {
     HttpClient& watches;
     Timers& watch_timers;  ///< of the same client
@@ -61,7 +61,7 @@ class LiveScheduler {
     LiveLog& log;
     const Leadership* leadership = nullptr;  ///< null: this process decides
     EventSink* events = nullptr;             ///< null: nobody records
-    Wakeup& wakeup;
+    IoLoop& io;                              ///< the scheduler's thread runs it between two steps
   };
   LiveScheduler(const Parts& parts, LiveOptions options);
   ~LiveScheduler();

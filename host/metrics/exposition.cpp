@@ -105,6 +105,7 @@ void add_attempts(const SchedulerMetrics& metrics, Families& families) {
   families.add("scheduler_preemption_attempts_total", metrics.preemption_attempts);
   families.add_each_counted("scheduler_preemption_goroutines_execution_total", metrics.eviction_seconds,
                             [](bool is_success) { return LabelValues{success_label(is_success)}; });
+  families.add("berth_first_binding_delay_seconds", metrics.first_binding_seconds);
   families.add("berth_batch_pods", metrics.batch_pods);
   families.add("berth_engine_seconds_total", metrics.engine_seconds);
   families.add("berth_dropped_answers_total", metrics.dropped_answers);

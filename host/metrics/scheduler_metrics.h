@@ -27,6 +27,7 @@ class SchedulerMetrics : public LoopMeter {
   void on_decision(double seconds) override { algorithm_seconds.observe(seconds); }
   void on_failed(const QueuedPodInfo& info, AttemptResult result, double seconds) override;
   void on_bound(const QueuedPodInfo& info, double seconds) override;
+  void on_first_binding(double seconds) override { first_binding_seconds.observe(seconds); }
   void on_bound_after_flush() override { ++bound_after_flush; }
   void on_preemption_attempt() override { ++preemption_attempts; }
   void on_victims(std::size_t count) override { preemption_victims.observe(static_cast<double>(count)); }
@@ -79,6 +80,7 @@ class SchedulerMetrics : public LoopMeter {
   /// [is a hint]
   LabelledHistogram<bool, std::string> node_hint_seconds{"scheduler_get_node_hint_duration_seconds"};
   LabelledHistogram<std::string> batch_store_seconds{"scheduler_store_schedule_results_duration_seconds"};
+  MetricHistogram first_binding_seconds{series_named("berth_first_binding_delay_seconds")};
   MetricHistogram batch_pods{series_named("berth_batch_pods")};
   double engine_seconds = 0;
   std::uint64_t dropped_answers = 0;

@@ -161,6 +161,11 @@ const std::vector<Series>& upstream_series() {
 const std::vector<Series>& own_series() {
   using enum SeriesType;
   static const std::vector<Series> kSeries = {
+      {"berth_first_binding_delay_seconds",
+       kHistogram,
+       {},
+       {0.00125, 2, 14},
+       "Time from the arrival of a pod to the departure of its binding, where the first attempt placed it."},
       {"berth_batch_pods", kHistogram, {}, {1, 2, 11}, "Pods that the engine answered at once."},
       {"berth_engine_seconds_total", kCounter, {}, {}, "Time in which the engine compiled and placed pods."},
       {"berth_dropped_answers_total",

@@ -2,7 +2,6 @@
 #include "host/kube/events/event_writer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace berth {
@@ -59,7 +58,6 @@ void EventWriter::step() {
     while (auto next = recorder_.next_request()) requests.push_back(std::move(*next));
     messages = recorder_.take_messages();
     wake_at(recorder_.next_wake_us());
-    if (recorder_.waiting() == 0) written_.notify_all();
   }
   for (const std::string& message : messages) parts_.log(message);
   for (EventRecorder::Request& request : requests) {
@@ -81,10 +79,9 @@ void EventWriter::wake_at(std::int64_t time_us) {
   parts_.timers.after(delay_us, [this] { step(); });
 }
 
-bool EventWriter::flush(std::int64_t timeout_us) {
-  std::unique_lock lock(mutex_);
-  return written_.wait_for(lock, std::chrono::microseconds(timeout_us),
-                           [this] { return inbox_.empty() && recorder_.waiting() == 0; });
+bool EventWriter::is_written() const {
+  const std::scoped_lock lock(mutex_);
+  return inbox_.empty() && recorder_.waiting() == 0;
 }
 
 EventCounts EventWriter::counts() const {

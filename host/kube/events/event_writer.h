@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,9 +41,8 @@ class EventWriter {
   /// Of `event`, reason and action are literals. The reporting controller is the scheduler of the event's author: of
   /// its related pod, or its pod.
   void record(const SchedulerEvent& event, EventVersions versions = {});
-  /// Waits until no event waits for the server. Not on the client's thread. @param timeout_us  real time
-  /// @return whether that came in time
-  bool flush(std::int64_t timeout_us);
+  /// No event waits for the server.
+  bool is_written() const;
   EventCounts counts() const;
 
  private:
@@ -55,7 +53,6 @@ class EventWriter {
   Parts parts_;
   const std::size_t inbox_max_;
   mutable std::mutex mutex_;
-  std::condition_variable written_;
   EventRecorder recorder_;
   struct Recorded {
     SchedulerEvent event;

@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
-#include <map>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <unordered_map>
@@ -20,7 +21,7 @@
 namespace berth {
 namespace {
 
-using Monotonic = std::chrono::steady_clock;
+using Monotonic = IoLoop::Monotonic;
 
 constexpr std::size_t kIdleHandlesMax = 256;
 constexpr long kConnectionsMax = 64;  ///< where the server has no HTTP/2 and each request takes one
@@ -32,49 +33,52 @@ void start_libcurl() {
 
 }  // namespace
 
-struct CurlClient::Thread {
-  explicit Thread(CurlClientOptions chosen) : options(std::move(chosen)), url(parts_of(options.access.url)) {
+struct CurlClient::State final : IoLoop::Driver {
+  State(CurlClientOptions chosen, IoLoop& runs)
+      : options(std::move(chosen)), url(parts_of(options.access.url)), loop(runs) {
     start_libcurl();
     multi = curl_multi_init();
     if (multi == nullptr) throw std::runtime_error("libcurl: no memory for a client");
     curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, kConnectionsMax);
-    thread = std::thread([this] { run(); });
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &on_timer);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+    loop.add_driver(*this);
   }
-  ~Thread() {
-    {
-      const std::lock_guard lock(mutex);
-      stops = true;
-    }
-    wake();
-    thread.join();
+  ~State() override {
     for (auto& [easy, transfer] : running) {
       curl_multi_remove_handle(multi, easy);
       curl_easy_cleanup(easy);
     }
     for (CURL* const easy : idle) curl_easy_cleanup(easy);
     curl_multi_cleanup(multi);
+    loop.remove_driver(*this);
   }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   // Any thread
-  void wake() { curl_multi_wakeup(multi); }
   void add(std::unique_ptr<Transfer> transfer) {
     {
       const std::lock_guard lock(mutex);
       asked.push_back(std::move(transfer));
     }
-    wake();
+    loop.wake();
   }
 
-  // The thread
-  void run();
-  bool take_commands();
-  void run_timers();
-  int wait_ms() const;
+  // The loop's thread
+  void on_ready(int socket, bool can_read, bool can_write) override;
+  void on_turn() override;
+  Monotonic::time_point next_turn() const override { return next_timeout; }
+  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* of_socket);
+  static int on_timer(CURLM* multi, long timeout_ms, void* self);
+  void take_commands();
   void begin(std::unique_ptr<Transfer> transfer);
   void take_ended();
   void end(Transfer& transfer, CURLcode code);
-  void deliver(Transfer& transfer);
+  static void deliver(Transfer& transfer);
   void close(StreamId id);
   void note_closed(StreamId id);
   CURL* take_handle();
@@ -83,65 +87,94 @@ struct CurlClient::Thread {
 
   CurlClientOptions options;
   UrlParts url;
+  IoLoop& loop;
   CURLM* multi = nullptr;
 
   std::mutex mutex;  // of what other threads ask for:
   std::vector<std::unique_ptr<Transfer>> asked;
   std::vector<StreamId> to_close;
-  std::vector<std::pair<Monotonic::time_point, std::function<void()>>> new_timers;
   StreamId next_stream = 1;
-  bool stops = false;
 
-  // Of the thread alone:
+  // Of the loop's thread alone:
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> running;
   std::vector<CURL*> idle;
-  std::multimap<Monotonic::time_point, std::function<void()>> timers;
-  std::thread thread;
+  Monotonic::time_point next_timeout = Monotonic::time_point::max();
 };
 
-void CurlClient::Thread::run() {
-  while (take_commands()) {
-    run_timers();
-    int running_count = 0;
-    curl_multi_perform(multi, &running_count);
-    take_ended();
-    curl_multi_poll(multi, nullptr, 0, wait_ms(), nullptr);
+/// Runs a loop until it is destroyed.
+class CurlClient::Thread {
+ public:
+  explicit Thread(IoLoop& loop) : loop_(loop), thread_([this] { run(); }) {}
+  ~Thread() {
+    stops_ = true;
+    loop_.wake();
+    thread_.join();
+  }
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+ private:
+  void run() {
+    constexpr std::int64_t kLongestWaitUs = 10'000'000;
+    while (!stops_) loop_.run_once(kLongestWaitUs);
+  }
+
+  IoLoop& loop_;
+  std::atomic<bool> stops_ = false;
+  std::thread thread_;
+};
+
+/// What libcurl wants to know of a socket.
+int CurlClient::State::on_socket(CURL* /*easy*/, curl_socket_t socket, int what, void* self, void* /*of_socket*/) {
+  auto& state = *static_cast<State*>(self);
+  const bool is_kept = what != CURL_POLL_REMOVE;
+  try {
+    state.loop.watch_socket(state, socket, is_kept && (what & CURL_POLL_IN) != 0,
+                            is_kept && (what & CURL_POLL_OUT) != 0);
+    return 0;
+  } catch (const std::bad_alloc&) {  // no exception may pass through libcurl
+    return -1;
   }
 }
 
-/// @return false: the client is being destroyed
-bool CurlClient::Thread::take_commands() {
+int CurlClient::State::on_timer(CURLM* /*multi*/, long timeout_ms, void* self) {
+  static_cast<State*>(self)->next_timeout =
+      timeout_ms < 0 ? Monotonic::time_point::max() : Monotonic::now() + std::chrono::milliseconds(timeout_ms);
+  return 0;
+}
+
+void CurlClient::State::on_ready(int socket, bool can_read, bool can_write) {
+  int running_count = 0;
+  const int ready = (can_read ? CURL_CSELECT_IN : 0) | (can_write ? CURL_CSELECT_OUT : 0);
+  curl_multi_socket_action(multi, socket, ready, &running_count);
+}
+
+void CurlClient::State::on_turn() {
+  take_commands();
+  if (next_timeout <= Monotonic::now()) {
+    next_timeout = Monotonic::time_point::max();  // libcurl tells the next one
+    int running_count = 0;
+    curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running_count);
+  }
+  take_ended();
+}
+
+void CurlClient::State::take_commands() {
   std::vector<std::unique_ptr<Transfer>> new_transfers;
   std::vector<StreamId> closed;
   {
     const std::lock_guard lock(mutex);
-    if (stops) return false;
     new_transfers.swap(asked);
     closed.swap(to_close);
-    for (auto& [at, work] : new_timers) timers.emplace(at, std::move(work));
-    new_timers.clear();
   }
   for (std::unique_ptr<Transfer>& transfer : new_transfers) {
     if (transfer->id != 0 && std::find(closed.begin(), closed.end(), transfer->id) != closed.end()) continue;
     begin(std::move(transfer));
   }
   for (const StreamId id : closed) close(id);
-  return true;
 }
 
-void CurlClient::Thread::run_timers() {
-  const Monotonic::time_point now = Monotonic::now();
-  while (!timers.empty() && timers.begin()->first <= now) timers.extract(timers.begin()).mapped()();
-}
-
-int CurlClient::Thread::wait_ms() const {
-  constexpr int kLongestMs = 10'000;
-  if (timers.empty()) return kLongestMs;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers.begin()->first - Monotonic::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongestMs));
-}
-
-void CurlClient::Thread::begin(std::unique_ptr<Transfer> transfer) {
+void CurlClient::State::begin(std::unique_ptr<Transfer> transfer) {
   transfer->begin = Monotonic::now();
   try {
     transfer->identity = options.access.credentials->current();
@@ -165,7 +198,7 @@ void CurlClient::Thread::begin(std::unique_ptr<Transfer> transfer) {
   deliver(*transfer);
 }
 
-void CurlClient::Thread::take_ended() {
+void CurlClient::State::take_ended() {
   int left = 0;
   while (const CURLMsg* const message = curl_multi_info_read(multi, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
@@ -182,7 +215,7 @@ void CurlClient::Thread::take_ended() {
 }
 
 /// Fills the answer.
-void CurlClient::Thread::end(Transfer& transfer, CURLcode code) {
+void CurlClient::State::end(Transfer& transfer, CURLcode code) {
   long status = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
   transfer.response.status = static_cast<int>(status);
@@ -203,7 +236,7 @@ void CurlClient::Thread::end(Transfer& transfer, CURLcode code) {
                   is_tls && transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code));
 }
 
-void CurlClient::Thread::deliver(Transfer& transfer) {
+void CurlClient::State::deliver(Transfer& transfer) {
   if (transfer.is_closed) return;
   if (transfer.reader != nullptr) {
     transfer.reader->on_end(std::move(transfer.response));
@@ -212,20 +245,20 @@ void CurlClient::Thread::deliver(Transfer& transfer) {
   }
 }
 
-void CurlClient::Thread::tell(Transfer& transfer) {
+void CurlClient::State::tell(Transfer& transfer) {
   if (options.meter == nullptr || std::exchange(transfer.is_told, true)) return;
   const std::chrono::duration<double> spent = Monotonic::now() - transfer.begin;
   options.meter->on_request(url.authority, transfer.request.method, transfer.response.status, spent.count());
 }
 
 /// Of a callback that closes a stream: nothing more is to come of it.
-void CurlClient::Thread::note_closed(StreamId id) {
-  if (std::this_thread::get_id() != thread.get_id()) return;
+void CurlClient::State::note_closed(StreamId id) {
+  if (!loop.is_own_thread()) return;
   for (const auto& [easy, transfer] : running)
     if (transfer->id == id) transfer->is_closed = true;
 }
 
-void CurlClient::Thread::close(StreamId id) {
+void CurlClient::State::close(StreamId id) {
   const auto at = std::find_if(running.begin(), running.end(), [&](const auto& one) { return one.second->id == id; });
   if (at == running.end()) return;
   curl_multi_remove_handle(multi, at->first);
@@ -233,7 +266,7 @@ void CurlClient::Thread::close(StreamId id) {
   running.erase(at);
 }
 
-CURL* CurlClient::Thread::take_handle() {
+CURL* CurlClient::State::take_handle() {
   if (!idle.empty()) {
     CURL* const easy = idle.back();
     idle.pop_back();
@@ -244,20 +277,25 @@ CURL* CurlClient::Thread::take_handle() {
   return easy;
 }
 
-void CurlClient::Thread::recycle(CURL* easy) {
+void CurlClient::State::recycle(CURL* easy) {
   if (idle.size() >= kIdleHandlesMax) return curl_easy_cleanup(easy);
   curl_easy_reset(easy);
   idle.push_back(easy);
 }
 
-CurlClient::CurlClient(CurlClientOptions options) : thread_(std::make_unique<Thread>(std::move(options))) {}
+CurlClient::CurlClient(CurlClientOptions options)
+    : own_loop_(std::make_unique<IoLoop>()),
+      state_(std::make_unique<State>(std::move(options), *own_loop_)),
+      thread_(std::make_unique<Thread>(*own_loop_)) {}
+CurlClient::CurlClient(CurlClientOptions options, IoLoop& loop)
+    : state_(std::make_unique<State>(std::move(options), loop)) {}
 CurlClient::~CurlClient() = default;
 
 void CurlClient::start(HttpRequest request, Done done) {
   auto transfer = std::make_unique<Transfer>();
   transfer->request = std::move(request);
   transfer->done = std::move(done);
-  thread_->add(std::move(transfer));
+  state_->add(std::move(transfer));
 }
 
 HttpClient::StreamId CurlClient::open_stream(HttpRequest request, std::shared_ptr<HttpStreamReader> reader) {
@@ -266,29 +304,25 @@ HttpClient::StreamId CurlClient::open_stream(HttpRequest request, std::shared_pt
   transfer->reader = std::move(reader);
   StreamId id = 0;
   {
-    const std::lock_guard lock(thread_->mutex);
-    id = transfer->id = thread_->next_stream++;
-    thread_->asked.push_back(std::move(transfer));
+    const std::lock_guard lock(state_->mutex);
+    id = transfer->id = state_->next_stream++;
+    state_->asked.push_back(std::move(transfer));
   }
-  thread_->wake();
+  state_->loop.wake();
   return id;
 }
 
 void CurlClient::close_stream(StreamId id) {
-  thread_->note_closed(id);
+  state_->note_closed(id);
   {
-    const std::lock_guard lock(thread_->mutex);
-    thread_->to_close.push_back(id);
+    const std::lock_guard lock(state_->mutex);
+    state_->to_close.push_back(id);
   }
-  thread_->wake();
+  state_->loop.wake();
 }
 
 void CurlClient::after(std::int64_t delay_us, std::function<void()> work) {
-  {
-    const std::lock_guard lock(thread_->mutex);
-    thread_->new_timers.emplace_back(Monotonic::now() + std::chrono::microseconds(delay_us), std::move(work));
-  }
-  thread_->wake();
+  state_->loop.after(delay_us, std::move(work));
 }
 
 }  // namespace berth

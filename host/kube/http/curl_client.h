@@ -8,6 +8,7 @@
 
 #include "host/kube/http/http_client.h"
 #include "host/kube/http/http_meter.h"
+#include "host/kube/http/io_loop.h"
 #include "host/kube/http/server_access.h"
 #include "host/kube/http/timers.h"
 
@@ -22,12 +23,16 @@ struct CurlClientOptions {
   HttpMeter* meter = nullptr;  ///< null: nobody is told; outlives the client
 };
 
-/// Requests through libcurl on one thread of its own, over HTTP/2 where the server has it: connections are kept and
-/// shared by requests.
+/// Requests through libcurl on one thread, over HTTP/2 where the server has it: connections are kept and shared by
+/// requests.
 class CurlClient : public HttpClient, public Timers {
  public:
-  /// @throws std::runtime_error where libcurl or the thread cannot be started
+  /// With a thread of its own. @throws std::runtime_error where libcurl or the thread cannot be started
   explicit CurlClient(CurlClientOptions options);
+  /// On the thread that runs `loop`, which outlives the client. Made and destroyed by that thread, or while none runs
+  /// it.
+  /// @throws std::runtime_error where libcurl cannot be started
+  CurlClient(CurlClientOptions options, IoLoop& loop);
   ~CurlClient() override;
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;
@@ -38,8 +43,11 @@ class CurlClient : public HttpClient, public Timers {
   void after(std::int64_t delay_us, std::function<void()> work) override;
 
  private:
-  struct Thread;
-  std::unique_ptr<Thread> thread_;
+  struct State;
+  class Thread;
+  std::unique_ptr<IoLoop> own_loop_;  ///< null: another's
+  std::unique_ptr<State> state_;
+  std::unique_ptr<Thread> thread_;  ///< likewise
 };
 
 }  // namespace berth

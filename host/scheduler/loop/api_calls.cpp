@@ -160,6 +160,8 @@ void ApiCalls::start(const std::string& uid, Lane lane) {
   of_pod.order = kNoOrder;
   Call& call = of_pod.calls.front();
   if (call.tries++ == 0) call.first_started_us = now_us;
+  if (options_.meter != nullptr && call.call.pod_came_us != 0)
+    options_.meter->on_first_binding(static_cast<double>(now_us - call.call.pod_came_us) * 1e-6);
   client_.start(id, call.call);
 }
 

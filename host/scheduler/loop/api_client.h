@@ -19,6 +19,7 @@ namespace berth {
 struct ApiCall {
   PodPtr pod;  ///< whom it is about, as the scheduler knows it
   std::variant<PodBinding, PodStatusPatch, DeleteOptions, VolumeDecisionsPtr> request;
+  std::int64_t pod_came_us = 0;  ///< of a binding by the first attempt, by the clock: 0: it is none
 };
 
 struct ApiAnswer {

@@ -67,7 +67,8 @@ void SchedulingLoop::start_binding(BindingTask& task) {
 
 void SchedulingLoop::bind_pod(BindingTask& task) {
   const Pod& pod = *task.cycle.pod();
-  calls_.add({task.cycle.pod(), PodBinding{pod.namespace_, pod.name, task.cycle.node_name(), pod.stored_uid}},
+  calls_.add({task.cycle.pod(), PodBinding{pod.namespace_, pod.name, task.cycle.node_name(), pod.stored_uid},
+              task.info.attempts == 1 ? task.info.timestamp_us : 0},
              [this, &task](const StoreStatus& status) {
                const std::string what = "running Bind plugin \"DefaultBinder\": ";
                finish_binding(task, status.is_success() ? "" : what + status.message);

@@ -44,6 +44,8 @@ class LoopMeter : public SchedulingMeter {
   /// An attempt ended without a binding, the result being kUnschedulable or kError.
   virtual void on_failed(const QueuedPodInfo& info, AttemptResult result, double seconds) = 0;
   virtual void on_bound(const QueuedPodInfo& info, double seconds) = 0;
+  /// The binding of a pod's first attempt leaves, so long after the pod came.
+  virtual void on_first_binding(double seconds) = 0;
   /// 1.36: a pod was bound that the leftover flush had moved last.
   virtual void on_bound_after_flush() = 0;
   /// DefaultPreemption was run for a pod.

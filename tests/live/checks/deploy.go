@@ -3,8 +3,11 @@
 package checks
 
 import (
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"berth.dev/tests/live/cluster"
 	authentication "k8s.io/api/authentication/v1"
@@ -71,6 +74,22 @@ func (t *T) deployed() string {
 	return user
 }
 
+// boundToken is a token of the account that is good while a secret exists.
+func (t *T) boundToken(name string) string {
+	name = "live-" + name
+	secret, err := t.Client.CoreV1().Secrets(system).Create(t.Context,
+		&core.Secret{ObjectMeta: meta.ObjectMeta{Name: name}}, meta.CreateOptions{})
+	t.must(err)
+	t.cleanups = append(t.cleanups, func() {
+		_ = t.Client.CoreV1().Secrets(system).Delete(t.Context, name, meta.DeleteOptions{})
+	})
+	token, err := t.Client.CoreV1().ServiceAccounts(system).CreateToken(t.Context, "berth-scheduler",
+		&authentication.TokenRequest{Spec: authentication.TokenRequestSpec{BoundObjectRef: &authentication.BoundObjectReference{
+			Kind: "Secret", APIVersion: "v1", Name: name, UID: secret.UID}}}, meta.CreateOptions{})
+	t.must(err)
+	return token.Status.Token
+}
+
 // allOfKube gives the account the bootstrap roles as well: kube-scheduler watches the objects of dynamic resources too, and
 // updates claims that Berth patches.
 func (t *T) allOfKube() {
@@ -117,5 +136,48 @@ var deployChecks = []Check{
 		t.page(scheduler, "/metrics", adminToken, 200)
 		t.page(scheduler, "/metrics", lesserToken, 403)
 		t.page(scheduler, "/metrics", "", 403)
+	}},
+	{"L-172", "In a pod: the service account's files, and a token that is rotated and then refused", func(t *T) {
+		t.deployed()
+		if t.Kind == "kube" {
+			t.allOfKube()
+		}
+		files := filepath.Join(t.Cluster.Folder, "serviceaccount")
+		t.must(os.MkdirAll(files, 0o755))
+		authority, err := os.ReadFile(t.Cluster.Authority.CA())
+		t.must(err)
+		t.must(os.WriteFile(filepath.Join(files, "ca.crt"), authority, 0o644))
+		t.must(os.WriteFile(filepath.Join(files, "namespace"), []byte(system), 0o644))
+		first, second := t.boundToken("first"), t.boundToken("second")
+		rotate := func(token string) {
+			t.must(os.WriteFile(filepath.Join(files, "new"), []byte(token), 0o600))
+			t.must(os.Rename(filepath.Join(files, "new"), filepath.Join(files, "token")))
+		}
+		rotate(first)
+		server, err := url.Parse(t.Cluster.Server)
+		t.must(err)
+		// Where a pod has the files; nobody else sees this mount.
+		const place = "/run/secrets/kubernetes.io/serviceaccount"
+		t.own(cluster.SchedulerOptions{Kubeconfig: cluster.InCluster, Command: append([]string{"env",
+			"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port(), "unshare", "--mount",
+			"sh", "-c", "mount -t tmpfs none /run && mkdir -p " + place + " && mount --bind " + files + " " + place + ` && exec "$0" "$@"`},
+			t.Command...)})
+		t.nodes("a")
+		t.pod("p", "")
+		t.boundTo("p", "a")
+		rotate(second)
+		t.must(t.Client.CoreV1().Secrets(system).Delete(t.Context, "live-first", meta.DeleteOptions{}))
+		t.eventually(15*time.Second, func() string { // the API server remembers that a token was good for ten seconds
+			review, err := t.Client.AuthenticationV1().TokenReviews().Create(t.Context,
+				&authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: first}}, meta.CreateOptions{})
+			t.must(err)
+			return orWait(!review.Status.Authenticated, "the first token is still good")
+		})
+		t.pod("q", "")
+		limit := bindLimit
+		if t.Kind == "kube" {
+			limit = 80 * time.Second // it reads the token once a minute, and not because of a refusal
+		}
+		t.boundWithin("q", limit)
 	}},
 }

@@ -4,6 +4,8 @@ package checks
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -58,6 +60,16 @@ func (t *T) takeover() time.Duration {
 }
 
 var identity = regexp.MustCompile(`^[^_]+_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// faketime is the library that gives a process another time of day.
+func (t *T) faketime() string {
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	t.must(err)
+	if len(found) == 0 {
+		t.fail("no libfaketime: scripts/install_dependencies.sh live")
+	}
+	return found[0]
+}
 
 var electionChecks = []Check{
 	{"L-110", "The lease has kube-scheduler's fields, is renewed, and events name the leader", func(t *T) {
@@ -208,5 +220,45 @@ var electionChecks = []Check{
 		t.own(t.elected())
 		t.boundPods("app=web", 150)
 		t.eventless = t.Kind == "kube" // its events may be lost at its end
+	}},
+	{"L-119", "The time of day jumps an hour ahead, back and behind: the lease is kept and pods do not wait for it (Berth alone)", func(t *T) {
+		if t.Kind == "kube" {
+			return // Go reads the clock without libc, so that its time cannot be changed alone
+		}
+		file := filepath.Join(t.Cluster.Folder, "time-of-day")
+		jump := func(offset string) { t.must(os.WriteFile(file, []byte(offset), 0o644)) }
+		jump("+0")
+		options := t.elected()
+		options.Command = append([]string{"env", "LD_PRELOAD=" + t.faketime(), "FAKETIME_TIMESTAMP_FILE=" + file,
+			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1"}, t.Command...)
+		scheduler := t.own(options)
+		who := t.led("")
+		t.nodes("a")
+		t.pod("blocker", requests("cpu: 4"))
+		t.boundTo("blocker", "a")
+		t.pod("waits", requests("cpu: 4"))
+		for i, hours := range []int{1, 0, -1, 1} {
+			t.eventually(bindLimit, func() string {
+				return orWait(condition(t.get("waits")).Reason == "Unschedulable", "the pod was not refused")
+			})
+			jump(fmt.Sprintf("%+dh", hours))
+			t.eventually(5*time.Second, func() string {
+				lease := t.lease()
+				off := time.Until(lease.Spec.RenewTime.Time) - time.Duration(hours)*time.Hour
+				return orWait(holder(lease) == who && off.Abs() < time.Minute, fmt.Sprintf("the lease is %+v", lease.Spec))
+			})
+			t.deletePod("blocker")
+			t.boundTo("waits", "a")
+			t.deletePod("waits")
+			t.pod("blocker", requests("cpu: 4"))
+			t.boundTo("blocker", "a")
+			t.pod("waits", requests("cpu: 4"))
+			if lease := t.lease(); holder(lease) != who || *lease.Spec.LeaseTransitions != 0 {
+				t.fail("after jump %d: lease %+v", i, lease.Spec)
+			}
+		}
+		if !scheduler.Running() {
+			t.fail("the scheduler ended")
+		}
 	}},
 }

@@ -17,7 +17,7 @@ import (
 
 // Tokens of the API server's token file (package cluster).
 const (
-	adminToken  = "admin-token"
+	adminToken  = cluster.AdminToken
 	lesserToken = "lesser-token"
 )
 

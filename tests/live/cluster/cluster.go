@@ -45,10 +45,13 @@ type Cluster struct {
 	etcdPort int
 }
 
+// AdminToken is who may read everything.
+const AdminToken = "admin-token"
+
 // tokens of the static token file: token, user, groups. The proxy ends TLS, so those who speak through it use these.
 const tokens = `scheduler-token,system:kube-scheduler,1,
 lesser-token,live:lesser,2,
-admin-token,live:admin,3,"system:masters"
+` + AdminToken + `,live:admin,3,"system:masters"
 `
 
 // Controllers that the checks need; the others would only take processor time.

@@ -29,6 +29,9 @@ type SchedulerOptions struct {
 	Delegate   string   // kubeconfig of token and access reviews; the admin's when empty
 }
 
+// InCluster in place of a kubeconfig: the scheduler finds the server as a pod does.
+const InCluster = "in a pod"
+
 // Durations of the elections in the checks: kube-scheduler's 15, 10 and 2 s would make them long.
 const (
 	LeaseDuration = 4 * time.Second
@@ -46,7 +49,7 @@ type Scheduler struct {
 var configuration = template.Must(template.New("").Parse(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection:
-  kubeconfig: {{.Kubeconfig}}
+  kubeconfig: "{{.Kubeconfig}}"
 {{- if .QPS}}
   qps: {{.QPS}}
   burst: {{.QPS}}
@@ -77,6 +80,9 @@ func (c *Cluster) NewScheduler(options SchedulerOptions) (*Scheduler, error) {
 	}
 	if options.Delegate == "" {
 		options.Delegate = c.Kubeconfig("admin")
+	}
+	if options.Kubeconfig == InCluster {
+		options.Kubeconfig = ""
 	}
 	var text bytes.Buffer
 	if err := configuration.Execute(&text, options); err != nil {

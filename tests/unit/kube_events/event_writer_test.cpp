@@ -88,7 +88,7 @@ TEST_F(EventWriterTest, WritesWhatIsRecorded) {
   ASSERT_EQ(client.sent.size(), 3u);
   EXPECT_EQ(client.sent[0].path, "/apis/events.k8s.io/v1");
   EXPECT_EQ(writer->counts().written, 2);
-  EXPECT_TRUE(writer->flush(0));
+  EXPECT_TRUE(writer->is_written());
 }
 
 TEST_F(EventWriterTest, AuthorAndRelatedPodOfAPreemptionAreThePreemptors) {
@@ -118,7 +118,7 @@ TEST_F(EventWriterTest, RequestsKeepTheLimitOfTheirClient) {
     client.settle();
   }
   EXPECT_EQ(client.sent.size(), 7u);
-  EXPECT_TRUE(writer->flush(0));
+  EXPECT_TRUE(writer->is_written());
 }
 
 TEST_F(EventWriterTest, NoRequestStartsThatMayNot) {
@@ -152,7 +152,7 @@ TEST_F(EventWriterTest, WhatTheClientsThreadDoesNotTakeIsLimited) {
   start({.waiting_max = 3});
   for (int i = 0; i < 5; ++i) bound("p" + std::to_string(i));
   EXPECT_EQ(writer->counts().dropped_full, 2);
-  EXPECT_FALSE(writer->flush(0));
+  EXPECT_FALSE(writer->is_written());
   client.settle();
   EXPECT_EQ(writer->counts().written, 3);
   EXPECT_EQ(writer->counts().recorded, 5);

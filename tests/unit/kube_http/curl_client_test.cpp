@@ -277,6 +277,58 @@ TEST_F(CurlClientTest, ItsEndEndsWhatIsUnderWay) {
   EXPECT_FALSE(was_called);
 }
 
+TEST_F(CurlClientTest, SeveralClientsRunOnOneLoop) {
+  IoLoop loop;
+  CurlClientOptions options;
+  options.access.url = "http://127.0.0.1:" + std::to_string(port);
+  options.access.credentials = credentials;
+  CurlClient other(options, loop);
+  client = std::make_unique<CurlClient>(options, loop);
+  HttpRequest request;
+  request.path = "/hello?q=1";
+  std::vector<std::string> bodies;
+  client->start(request, [&](const HttpResponse& first) {
+    bodies.push_back(first.body);
+    request.path = "/hello?q=2";
+    other.start(request, [&](const HttpResponse& second) { bodies.push_back(second.body); });
+  });
+  while (bodies.size() < 2) loop.run_once(20'000'000);
+  EXPECT_EQ(bodies, (std::vector<std::string>{"Bearer 0 1 application/json", "Bearer 0 2 application/json"}));
+  request.path = "/slow";
+  client->start(request, [](const HttpResponse&) { ADD_FAILURE() << "of a client that is gone"; });
+  loop.run_once(0);
+  client.reset();
+  loop.run_once(1'000);
+}
+
+TEST_F(CurlClientTest, AStreamOfAnotherLoopIsClosedFromItsOwnCallback) {
+  IoLoop loop;
+  CurlClientOptions options;
+  options.access.url = "http://127.0.0.1:" + std::to_string(port);
+  options.access.credentials = credentials;
+  client = std::make_unique<CurlClient>(options, loop);
+  struct Closer : HttpStreamReader {
+    bool on_bytes(std::string_view) override {
+      ++pieces;
+      client->close_stream(id);
+      return true;
+    }
+    void on_end(HttpResponse) override { ADD_FAILURE() << "the stream was closed"; }
+    HttpClient* client = nullptr;
+    HttpClient::StreamId id = 0;
+    int pieces = 0;
+  };
+  const auto closer = std::make_shared<Closer>();
+  closer->client = client.get();
+  HttpRequest request;
+  request.path = "/stream?endless=1";
+  closer->id = client->open_stream(request, closer);
+  while (closer->pieces == 0) loop.run_once(20'000'000);
+  for (int i = 0; i < 20; ++i) loop.run_once(2'000);
+  EXPECT_EQ(closer->pieces, 1);
+  client.reset();
+}
+
 TEST(UrlEscaped, EncodesAllButPlainBytes) {
   EXPECT_EQ(url_escaped("aZ0-._~"), "aZ0-._~");
   EXPECT_EQ(url_escaped("a b/c?&\xff\n"), "a%20b%2Fc%3F%26%FF%0A");

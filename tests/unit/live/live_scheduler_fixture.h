@@ -72,7 +72,7 @@ class LiveSchedulerTest : public testing::Test {
     http.emplace(AnsweringHttp::Script{[this](const HttpRequest& request) { return answer(request); },
                                        [this](const HttpRequest& request) { return begin(request); }});
     scheduler.emplace(
-        LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, wakeup},
+        LiveScheduler::Parts{*http, *http, *http, RealClock::shared(), captured.log, &leadership, &recorded, io},
         std::move(options));
     thread = std::thread([this] {
       try {
@@ -122,7 +122,7 @@ class LiveSchedulerTest : public testing::Test {
   }
 
   CapturedLog captured{LogFormat::kText, 4};
-  Wakeup wakeup;
+  IoLoop io;
   SetLeadership leadership;
   Recorded recorded;
   std::mutex mutex;

@@ -59,7 +59,7 @@ TEST_F(LiveSchedulerTest, DecidesNothingBeforeItLeads) {
     EXPECT_TRUE(requests.empty());
   }
   leadership.leads = true;
-  wakeup.wake();
+  io.wake();
   EXPECT_TRUE(has_request("POST /api/v1/namespaces/a/pods/first/binding"));
 }
 
@@ -68,7 +68,7 @@ TEST_F(LiveSchedulerTest, EndsWithALostLease) {
   EXPECT_TRUE(eventually([this] { return scheduler->is_synced(); }));
   leadership.leads = false;
   leadership.lost = true;
-  wakeup.wake();
+  io.wake();
   thread.join();
   EXPECT_EQ(result, LiveEnd::kLostLease);
   http.reset();

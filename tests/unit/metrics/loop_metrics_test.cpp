@@ -111,6 +111,7 @@ TEST_F(LoopMetricsTest, AttemptsAndQueuesOfAPodThatWaitsForAnother) {
   EXPECT_EQ(incoming("active", "AssignedPodDelete"), 1);
   EXPECT_EQ(value("pod_scheduling_attempts_count"), 2);
   EXPECT_EQ(value("pod_scheduling_attempts_sum"), 3);
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_first_binding_delay_seconds_count"), 1) << "not of q";
   EXPECT_EQ(value("pod_scheduling_sli_duration_seconds_sum{attempts=\"1\"}"), 0);
   EXPECT_EQ(value("pod_scheduling_sli_duration_seconds_sum{attempts=\"2\"}"), 20) << "on the virtual clock";
   EXPECT_EQ(value("unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"}"), 0);
@@ -274,6 +275,7 @@ TEST_F(LoopMetricsTest, PreBindAndBindLastUntilTheirAnswer) {
   settle();
   EXPECT_NEAR(point("sum", "PreBind", "Success"), 3, 0.1);
   EXPECT_EQ(value("cache_size{type=\"assumed_pods\"}"), 1) << "the binding is under way";
+  EXPECT_EQ(parse_exposition(text()).values.at("berth_first_binding_delay_seconds_sum"), 3) << "when it was sent";
   advance_s(6);
   EXPECT_EQ(node_of("p"), "a");
   EXPECT_NEAR(point("sum", "Bind", "Success"), 5, 0.1);
