@@ -88,6 +88,7 @@ class LiveProcess {
           scheduler_->stop();
         },
         [this] { log_dump(); });
+    log_limit();
     if (server_) {
       server_->start();
       log_.info("Serving securely", {{"port", std::to_string(server_->port())}});
@@ -154,6 +155,17 @@ class LiveProcess {
     if (!connection.qps && !connection.burst) return nullptr;
     return std::make_shared<SharedTokenBucket>(connection.qps.value_or(ClientConnection::kQpsDefault),
                                                connection.burst.value_or(ClientConnection::kBurstDefault), clock_);
+  }
+
+  void log_limit() {
+    const ClientConnection& connection = options_.loop.config.client_connection;
+    if (!connection.qps && !connection.burst)
+      return log_.info(
+          "clientConnection.qps and burst are not set: the API server's answers alone (429, Retry-After) limit "
+          "requests, unlike kube-scheduler's 50 and 100");
+    log_.info("Requests are limited by clientConnection",
+              {{"qps", std::to_string(connection.qps.value_or(ClientConnection::kQpsDefault))},
+               {"burst", std::to_string(connection.burst.value_or(ClientConnection::kBurstDefault))}});
   }
 
   std::function<bool()> write_gate() const {
