@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages_of() {
   case "$1" in
-    build) echo g++ cmake ninja-build pkg-config ccache mold libsimdjson-dev libyaml-dev libfmt-dev \
+    build) echo g++ cmake ninja-build pkg-config ccache mold python3 protobuf-compiler libsimdjson-dev libyaml-dev libfmt-dev \
                 libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libsqlite3-dev libutf8proc-dev robin-map-dev \
                 libeigen3-dev prometheus-cpp-dev \
                 libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev ;;

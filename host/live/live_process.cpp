@@ -17,6 +17,7 @@
 #include "host/kube/http/curl_client.h"
 #include "host/kube/http/io_loop.h"
 #include "host/kube/http/limited_client.h"
+#include "host/kube/protobuf/api_formats.h"
 #include "host/live/cache_dump.h"
 #include "host/live/lease_keeper.h"
 #include "host/live/live_routes.h"
@@ -56,6 +57,7 @@ class LiveProcess {
         metrics_(clock_),
         access_(open_server_access(options_.access, around_)),
         reviews_(open_review_access()) {
+    const ApiFormats formats = api_formats(options_.loop.config.client_connection);
     options_.loop.meter = &metrics_;
     options_.loop.calls_in_flight_max = kCallsInFlightMax;
     options_.loop.volume_calls_in_flight_max = kVolumeCallsMax;
@@ -69,6 +71,8 @@ class LiveProcess {
     LiveOptions live;
     live.loop = options_.loop;
     live.calls.bind_timeout_us = options_.bind_timeout_us;
+    live.calls.bind_format = formats.bind;
+    live.reflectors.accept = formats.accept;
     scheduler_.emplace(LiveScheduler::Parts{*limited_watches_, *watches_, *limited_calls_, clock_, log_,
                                             lease_ ? &*lease_ : nullptr, &*event_sink_, io_},
                        std::move(live));

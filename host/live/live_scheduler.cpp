@@ -31,6 +31,9 @@ class ResourceLog : public InformerLog {
     log_.error("Object cannot be read and is left out",
                {{"resource", std::string(resource)}, {"err", std::string(problem)}});
   }
+  void on_json_only(std::string_view resource) override {
+    log_.warning("API server has no protobuf form of a resource, JSON is used", {{"resource", std::string(resource)}});
+  }
 
  private:
   LiveLog& log_;
@@ -49,7 +52,8 @@ struct LiveScheduler::State {
                 [this](std::string_view what, const Pod& pod, const StoreStatus& status) {
                   parts.log.error("API call failed",
                                   {{"call", std::string(what)}, {"pod", pod.full_name()}, {"err", status.message}});
-                }},
+                },
+                [this] { parts.log.warning("API server refuses bindings in protobuf, JSON is used"); }},
                options.calls) {
     informers.emplace(Informers::Parts{given.watches, given.watch_timers, given.clock, events, resource_log},
                       watched_resources(options.loop.config), options.reflectors,

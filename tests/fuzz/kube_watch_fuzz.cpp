@@ -28,6 +28,7 @@ class NoLog : public InformerLog {
  public:
   void on_resource_problem(std::string_view, std::string_view) override {}
   void on_unreadable_object(std::string_view, std::string_view problem) override { require(!problem.empty()); }
+  void on_json_only(std::string_view) override {}
 };
 
 const std::vector<WatchedResource> kWatched = {{ObjectKind::kPod, "pods", "/api/v1/pods", "v1", "Pod"},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/kube/http/url.h"
+#include "host/kube/protobuf/envelope.h"
 #include "host/kube/watch/watch_text.h"
 #include "host/objects/json_out.h"
 #include "host/objects/json_writer.h"
@@ -82,7 +83,13 @@ StoreReason reason_of(int status) {
 
 }  // namespace
 
-HttpRequest binding_request(const PodBinding& binding) {
+HttpRequest binding_request(const PodBinding& binding, BodyFormat format) {
+  std::string path =
+      fmt::format("/api/v1/namespaces/{}/pods/{}/binding", url_escaped(binding.namespace_), url_escaped(binding.name));
+  if (format == BodyFormat::kProtobuf)
+    return request("POST", std::move(path),
+                   encode(BindingMessage{binding.namespace_, binding.name, binding.uid, binding.node_name}),
+                   kProtobufType);
   std::string body = json_object([&](JsonWriter& w) {
     w.text("apiVersion", "v1");
     w.text("kind", "Binding");
@@ -96,10 +103,7 @@ HttpRequest binding_request(const PodBinding& binding) {
       w.field("name", binding.node_name);
     });
   });
-  return request(
-      "POST",
-      fmt::format("/api/v1/namespaces/{}/pods/{}/binding", url_escaped(binding.namespace_), url_escaped(binding.name)),
-      std::move(body), kJson);
+  return request("POST", std::move(path), std::move(body), kJson);
 }
 
 HttpRequest pod_request(const Pod& pod) { return request("GET", pod_path(pod)); }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "host/kube/http/http_client.h"
+#include "host/kube/protobuf/api_formats.h"
 #include "host/objects/pod.h"
 #include "host/objects/volumes.h"
 #include "host/store/deletion.h"
@@ -17,7 +18,7 @@
 
 namespace berth {
 
-HttpRequest binding_request(const PodBinding& binding);
+HttpRequest binding_request(const PodBinding& binding, BodyFormat format);
 HttpRequest pod_request(const Pod& pod);  ///< reads it
 /// @param now_us   the time of day, for conditions whose status changes
 /// @param keeps_transition_time  the pod has the condition with this status already

@@ -13,12 +13,16 @@ class BindCall : public KubeCall {
   BindCall(KubeClient& owner, std::uint64_t id, PodPtr pod, PodBinding binding)
       : KubeCall(owner, id), pod_(std::move(pod)), binding_(std::move(binding)) {}
 
-  void begin() override { send(binding_request(binding_)); }
+  void begin() override { send_binding(options().bind_format); }
 
   void take(const HttpResponse& response) override {
     if (is_reading_) return take_pod(response);
     if (response.is_success()) return finish({});
     if (response.was_not_sent && send_again()) return;
+    if (response.status == kUnsupportedMediaType && format_ != BodyFormat::kJson) {
+      note_json_only();
+      return send_binding(BodyFormat::kJson);
+    }
     failure_ = status_of_answer(response);
     const bool is_known = response.status != 0 && response.status != 409 && response.status < 500;
     if (is_known || response.was_not_sent) return finish(std::move(failure_));
@@ -28,6 +32,12 @@ class BindCall : public KubeCall {
   }
 
  private:
+  static constexpr int kUnsupportedMediaType = 415;
+
+  void send_binding(BodyFormat format) {
+    format_ = format;
+    send(binding_request(binding_, format));
+  }
   void take_pod(const HttpResponse& response) {
     if (response.status == 404) return finish(status_of_answer(response));
     if (!response.is_success()) {
@@ -50,7 +60,8 @@ class BindCall : public KubeCall {
 
   PodPtr pod_;
   PodBinding binding_;
-  StoreStatus failure_;  ///< of the binding
+  BodyFormat format_ = BodyFormat::kJson;  ///< of the last binding that was sent
+  StoreStatus failure_;                    ///< of the binding
   bool is_reading_ = false;
 };
 

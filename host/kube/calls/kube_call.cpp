@@ -71,6 +71,12 @@ void KubeCall::go_on() {
   owner_.send(id_, ++request_, last_);
 }
 
+void KubeCall::note_json_only() {
+  if (owner_.options_.bind_format == BodyFormat::kJson) return;
+  owner_.options_.bind_format = BodyFormat::kJson;
+  if (owner_.parts_.on_json_only) owner_.parts_.on_json_only();
+}
+
 StoredPtr<PersistentVolume> KubeCall::volume(const std::string& name) const {
   const StoredPtr<PersistentVolume>* const found = owner_.volumes_.find({{}, name});
   return found == nullptr ? nullptr : *found;

@@ -46,6 +46,8 @@ class KubeCall {
   const Clock& clock() const { return owner_.parts_.clock; }
   const KubeClientOptions& options() const { return owner_.options_; }
   KubeClient::Counts& counts() { return owner_.counts_; }
+  /// From now on bindings are JSON.
+  void note_json_only();
   StoredPtr<PersistentVolume> volume(const std::string& name) const;
   StoredPtr<VolumeClaim> claim(const std::string& full_name) const;
 

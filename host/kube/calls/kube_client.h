@@ -19,6 +19,7 @@
 
 #include "host/framework/clock.h"
 #include "host/kube/http/http_client.h"
+#include "host/kube/protobuf/api_formats.h"
 #include "host/scheduler/loop/api_client.h"
 #include "host/store/event_log.h"
 #include "host/store/object_store.h"
@@ -32,6 +33,8 @@ struct KubeClientOptions {
   std::int64_t bind_timeout_us = 600'000'000;  ///< VolumeBindingArgs.bindTimeoutSeconds: how long claims may take
   /// How long a call is repeated whose outcome is not known, or that the server has put off.
   std::int64_t call_deadline_us = 60'000'000;
+  /// Of bindings. A server that refuses protobuf (415) is sent JSON from then on.
+  BodyFormat bind_format = BodyFormat::kJson;
 };
 
 /// One thread, but for the callbacks of the HTTP client, which leave answers in a list.
@@ -47,6 +50,8 @@ class KubeClient : public ApiClient {
     /// A call has failed, on the caller's thread. @param what  "bind", "patch status", "delete", "bind volumes". Empty:
     /// nobody is told
     std::function<void(std::string_view what, const Pod&, const StoreStatus&)> on_failure = {};
+    /// The server refuses protobuf, on the caller's thread; once. Empty: nobody is told
+    std::function<void()> on_json_only = {};
   };
   /// The parts outlive the HTTP client's thread, and this outlives it too.
   KubeClient(Parts parts, const KubeClientOptions& options);

@@ -70,6 +70,7 @@ class Copy : public ReflectedObjects {
     }
     state_.parts.log.on_resource_problem(resource_.name, problem);
   }
+  void note_json_only() override { state_.parts.log.on_json_only(resource_.name); }
   void append_to(StoreContents& contents) const {
     auto& list = std::get<StoredList<T>>(contents.items);
     table_.for_each([&](const StoredPtr<T>& object) { list.push_back(object); });

@@ -35,6 +35,8 @@ class InformerLog {
   /// @param problem  empty: it is over
   virtual void on_resource_problem(std::string_view resource, std::string_view problem) = 0;
   virtual void on_unreadable_object(std::string_view resource, std::string_view problem) = 0;
+  /// The server does not have what was asked for instead of JSON.
+  virtual void on_json_only(std::string_view resource) = 0;
 };
 
 struct InformersState;

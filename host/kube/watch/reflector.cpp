@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/kube/http/url.h"
+#include "host/kube/protobuf/frame_buffer.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -19,6 +20,7 @@ constexpr std::int64_t kBackoffForgottenUs = 120'000'000;  ///< after so long wi
 constexpr std::int64_t kShortWatchUs = 1'000'000;          ///< one that brings nothing and ends sooner has failed
 constexpr std::size_t kPageBytesMax = std::size_t{1} << 30;
 constexpr int kGone = 410;
+constexpr int kNotAcceptable = 406;
 constexpr int kTooManyRequests = 429;
 constexpr std::string_view kJson = "application/json";
 
@@ -47,7 +49,12 @@ class Reflector::Stream : public HttpStreamReader {
  public:
   Stream(std::shared_ptr<Reflector> owner, bool is_listing) : owner_(std::move(owner)), is_listing_(is_listing) {}
   bool on_bytes(std::string_view bytes) override {
-    const bool goes_on = buffer_.add(bytes, [this](std::string_view line) { return owner_->take_line(line); });
+    if (bytes.empty()) return true;
+    if (!has_begun_) is_protobuf_ = bytes.front() == '\0';
+    has_begun_ = true;
+    const bool goes_on = is_protobuf_
+                             ? frames_.add(bytes, [this](std::string_view frame) { return owner_->take_frame(frame); })
+                             : lines_.add(bytes, [this](std::string_view line) { return owner_->take_line(line); });
     owner_->parts_.objects.flush();
     return goes_on;
   }
@@ -55,15 +62,21 @@ class Reflector::Stream : public HttpStreamReader {
 
  private:
   std::shared_ptr<Reflector> owner_;
-  LineBuffer buffer_;
+  LineBuffer lines_;
+  FrameBuffer frames_;
   bool is_listing_;
+  bool has_begun_ = false;
+  bool is_protobuf_ = false;
 };
 
 Reflector::Reflector(Parts parts, const ReflectorOptions& options)
     : parts_(std::move(parts)),
       options_(options),
       random_(options.seed),
-      listing_(options.streams_lists ? Listing::kStream : Listing::kPages) {}
+      frame_reader_(parts_.resource),
+      listing_(options.streams_lists ? Listing::kStream : Listing::kPages) {
+  if (!has_protobuf_form(parts_.resource)) options_.accept = kJson;
+}
 
 void Reflector::start() {
   parts_.timers.after(0, [self = shared_from_this()] { self->list_again(); });
@@ -107,36 +120,43 @@ void Reflector::open(const std::string& query, bool is_listing) {
   opened_us_ = parts_.clock.now_us();
   HttpRequest request;
   request.path = path_with(query);
-  request.accept = kJson;
+  request.accept = options_.accept;
   parts_.client.open_stream(std::move(request), std::make_shared<Stream>(shared_from_this(), is_listing));
+}
+
+/// The stream ends here. @return false
+bool Reflector::end_with(const std::string& problem) {
+  has_ended_with_error_ = true;
+  error_ = {0, "", problem, 0};
+  return false;
 }
 
 /// @return false: the stream is of no more use
 bool Reflector::take_line(std::string_view text) {
   WatchLine line;
-  if (!reader_.read_line(text, line)) {
+  return reader_.read_line(text, line) ? take_event(line) : end_with(reader_.problem());
+}
+
+bool Reflector::take_frame(std::string_view frame) {
+  WatchLine event;
+  return frame_reader_.read_frame(frame, event) ? take_event(event) : end_with(frame_reader_.problem());
+}
+
+bool Reflector::take_event(const WatchLine& event) {
+  if (event.type == WatchLineType::kError) {
     has_ended_with_error_ = true;
-    error_ = {0, "", reader_.problem(), 0};
-    return false;
-  }
-  if (line.type == WatchLineType::kError) {
-    has_ended_with_error_ = true;
-    error_ = read_api_status(line.object);
+    error_ = read_api_status(event.object);
     return false;
   }
   has_events_ = true;
   problem({});
-  if (!reader_.read_version(line.object, version_)) {
-    has_ended_with_error_ = true;
-    error_ = {0, "", reader_.problem(), 0};
-    return false;
-  }
-  if (line.type != WatchLineType::kBookmark) {
+  if (!reader_.read_version(event.object, version_)) return end_with(reader_.problem());
+  if (event.type != WatchLineType::kBookmark) {
     if (is_synced_) {
-      parts_.objects.apply(line.type, line.object);
+      parts_.objects.apply(event.type, event.object);
       resource_version_ = std::to_string(version_.resource_version);
     } else {
-      parts_.objects.add_listed(line.object);
+      parts_.objects.add_listed(event.object);
     }
     return true;
   }
@@ -160,10 +180,15 @@ void Reflector::take_end(const HttpResponse& response, bool is_listing) {
   fail_listing(status_of(response));
 }
 
-/// 8.3: a refused connection or 429 is tried again; an old or a too large version, with the newest one; anything else
-/// without the stream.
+/// 8.3: a refused connection or 429 is tried again; an old or a too large version, with the newest one; what cannot be
+/// given in protobuf, in JSON; anything else without the stream.
 void Reflector::fail_listing(const ApiStatus& status) {
   const bool is_stream = listing_ == Listing::kStream;
+  if (status.code == kNotAcceptable && options_.accept != kJson) {
+    options_.accept = kJson;
+    parts_.objects.note_json_only();
+    return list_again();
+  }
   if (status.code == kGone || is_too_large(status)) {
     counts_.expired += status.code == kGone ? 1 : 0;
     const bool is_new = !lists_newest_;
@@ -206,7 +231,7 @@ void Reflector::request_page() {
   if (!continue_.empty()) query += "&continue=" + url_escaped(continue_);
   HttpRequest request;
   request.path = path_with(query);
-  request.accept = kJson;
+  request.accept = options_.accept;
   request.answer_bytes_max = kPageBytesMax;
   request.timeout_us = 60'000'000;
   parts_.client.start(std::move(request),
@@ -216,10 +241,27 @@ void Reflector::request_page() {
 void Reflector::take_page(HttpResponse response) {
   if (response.status != 200) return fail_listing(status_of(response));
   response.body.reserve(response.body.size() + kSlicePaddingBytes);
-  if (!read_page(response.body)) return fail_listing({0, "", "the answer is no list", 0});
+  if (is_protobuf(response.body)) {
+    if (!read_protobuf_page(response.body)) {
+      const std::string& problem = frame_reader_.problem();
+      return fail_listing({0, "", problem.empty() ? "the list has no resourceVersion" : problem, 0});
+    }
+  } else if (!read_page(response.body)) {
+    return fail_listing({0, "", "the answer is no list", 0});
+  }
   if (!continue_.empty()) return request_page();
   end_listing();
   open_watch();
+}
+
+bool Reflector::read_protobuf_page(std::string_view body) {
+  ProtoListMeta meta;
+  if (!frame_reader_.read_list(body, meta, [this](std::string_view json) { parts_.objects.add_listed(json); }))
+    return false;
+  if (meta.resource_version.empty()) return false;
+  continue_ = meta.continue_;
+  resource_version_ = meta.resource_version;
+  return true;
 }
 
 bool Reflector::read_page(std::string_view text) {

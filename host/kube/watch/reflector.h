@@ -13,6 +13,7 @@
 #include "host/framework/clock.h"
 #include "host/kube/http/http_client.h"
 #include "host/kube/http/timers.h"
+#include "host/kube/watch/watch_frame.h"
 #include "host/kube/watch/watch_text.h"
 #include "host/kube/watch/watched_resource.h"
 
@@ -34,12 +35,16 @@ class ReflectedObjects {
   virtual void flush() = 0;
   /// Why the copy is not up to date; empty: it is. Told when that changes.
   virtual void note_problem(const std::string& problem) = 0;
+  /// The server has no answer in what ReflectorOptions::accept names; JSON is asked for from now on.
+  virtual void note_json_only() = 0;
 };
 
 struct ReflectorOptions {
   bool streams_lists = true;            ///< asks for lists as watches first; falls back where the server has none
   std::int64_t page_objects_max = 500;  ///< of a list that is no stream
-  std::uint64_t seed = 1;               ///< of the jitter
+  /// Of lists and watches: JSON, protobuf or both. What comes is told from its first byte.
+  std::string accept = "application/json";
+  std::uint64_t seed = 1;  ///< of the jitter
 };
 
 /// Runs on the client's thread from start() on.
@@ -75,9 +80,13 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   void request_page();
   void take_page(HttpResponse response);
   bool read_page(std::string_view text);
+  bool read_protobuf_page(std::string_view body);
   void open_watch();
   void open(const std::string& query, bool is_listing);
   bool take_line(std::string_view text);
+  bool take_frame(std::string_view frame);
+  bool take_event(const WatchLine& event);
+  bool end_with(const std::string& problem);
   void take_end(const HttpResponse& response, bool is_listing);
   void end_listing();
   void fail_listing(const ApiStatus& status);
@@ -92,6 +101,7 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   ReflectorOptions options_;
   std::mt19937_64 random_;
   WatchTextReader reader_;
+  WatchFrameReader frame_reader_;
   ObjectVersion version_;
   std::string resource_version_;  ///< of what is there; empty: nothing yet
   bool lists_newest_ = false;     ///< the version that is known is too old or too new for the server

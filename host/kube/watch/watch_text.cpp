@@ -6,6 +6,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "host/kube/protobuf/envelope.h"
+#include "host/kube/protobuf/object_transcoder.h"
 #include "host/objects/json_value.h"
 #include "host/objects/text/text_limits.h"
 
@@ -15,23 +17,6 @@ namespace {
 static_assert(kSlicePaddingBytes >= simdjson::SIMDJSON_PADDING);
 
 constexpr std::size_t kShownBytes = 300;
-
-bool read_type(std::string_view text, WatchLineType& out) {
-  if (text == "ADDED") {
-    out = WatchLineType::kAdded;
-  } else if (text == "MODIFIED") {
-    out = WatchLineType::kModified;
-  } else if (text == "DELETED") {
-    out = WatchLineType::kDeleted;
-  } else if (text == "BOOKMARK") {
-    out = WatchLineType::kBookmark;
-  } else if (text == "ERROR") {
-    out = WatchLineType::kError;
-  } else {
-    return false;
-  }
-  return true;
-}
 
 ConditionStatus status_of(std::string_view text) {
   if (text == "True") return ConditionStatus::kTrue;
@@ -59,7 +44,7 @@ simdjson::error_code read_fields(simdjson::ondemand::parser& parser, std::string
     if (!error && key == "type") {
       error = field.value().get_string().get(text);
       WatchLineType known = WatchLineType::kError;
-      if (!error && read_type(text, known)) type = known;
+      if (!error && read_watch_type(text, known)) type = known;
     } else if (!error && key == "object") {
       simdjson::ondemand::object object;
       error = field.value().get_object().get(object);
@@ -98,7 +83,33 @@ simdjson::error_code read_metadata(simdjson::ondemand::parser& parser, std::stri
   return simdjson::SUCCESS;
 }
 
+/// A Status in protobuf as JSON; empty: it is none.
+std::string status_json(std::string_view bytes) {
+  ProtoEnvelope envelope;
+  ObjectTranscoder transcoder;
+  const bool is_status = read_envelope(bytes, envelope) == nullptr && envelope.kind == "Status" &&
+                         transcoder.transcode(*find_proto_message("Status"), envelope.message, R"("kind":"Status",)");
+  return is_status ? std::string(transcoder.json()) : std::string();
+}
+
 }  // namespace
+
+bool read_watch_type(std::string_view text, WatchLineType& out) {
+  if (text == "ADDED") {
+    out = WatchLineType::kAdded;
+  } else if (text == "MODIFIED") {
+    out = WatchLineType::kModified;
+  } else if (text == "DELETED") {
+    out = WatchLineType::kDeleted;
+  } else if (text == "BOOKMARK") {
+    out = WatchLineType::kBookmark;
+  } else if (text == "ERROR") {
+    out = WatchLineType::kError;
+  } else {
+    return false;
+  }
+  return true;
+}
 
 bool LineBuffer::add(std::string_view bytes, const std::function<bool(std::string_view)>& on_line) {
   std::size_t searched = bytes_.size();
@@ -177,6 +188,11 @@ std::optional<PodCondition> WatchTextReader::read_scheduled_condition(std::strin
 }
 
 ApiStatus read_api_status(std::string_view text) {
+  if (is_protobuf(text)) {
+    const std::string json = status_json(text);
+    if (json.empty()) return {0, "", "the answer in protobuf is no Status", 0};
+    return read_api_status(json);
+  }
   ApiStatus status;
   JsonParser parser;
   ProblemSink sink({});

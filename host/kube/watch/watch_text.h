@@ -32,6 +32,8 @@ class LineBuffer {
 };
 
 enum class WatchLineType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
+/// @return false: there is no type of that name, "ADDED"
+bool read_watch_type(std::string_view text, WatchLineType& out);
 
 struct WatchLine {
   WatchLineType type = WatchLineType::kError;
@@ -74,7 +76,7 @@ class WatchTextReader {
   std::string problem_;
 };
 
-/// Of any text: what is not a Status is its own message, cut to 300 bytes.
+/// Of any text, or of a Status in protobuf: what is no Status is its own message, cut to 300 bytes.
 ApiStatus read_api_status(std::string_view text);
 
 }  // namespace berth

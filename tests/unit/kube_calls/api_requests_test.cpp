@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "host/kube/protobuf/envelope.h"
+
 namespace berth {
 namespace {
 
@@ -17,13 +19,22 @@ Pod make_pod() {
 }
 
 TEST(ApiRequests, ABindingNamesPodAndNode) {
-  const HttpRequest request = binding_request({"shop", "web-0", "node-1", "u-1"});
+  const HttpRequest request = binding_request({"shop", "web-0", "node-1", "u-1"}, BodyFormat::kJson);
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.path, "/api/v1/namespaces/shop/pods/web-0/binding");
   EXPECT_EQ(request.content_type, "application/json");
   EXPECT_EQ(request.body,
             R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"web-0","namespace":"shop","uid":"u-1"},)"
             R"("target":{"kind":"Node","name":"node-1"}})");
+}
+
+TEST(ApiRequests, ABindingInProtobufIsForTheSamePath) {
+  const HttpRequest request = binding_request({"shop", "web-0", "node-1", "u-1"}, BodyFormat::kProtobuf);
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.path, "/api/v1/namespaces/shop/pods/web-0/binding");
+  EXPECT_EQ(request.content_type, "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(request.accept, "application/json");
+  EXPECT_EQ(request.body, encode(BindingMessage{"shop", "web-0", "u-1", "node-1"}));
 }
 
 TEST(ApiRequests, AStatusPatchHoldsWhatChanges) {

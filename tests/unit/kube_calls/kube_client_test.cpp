@@ -85,6 +85,25 @@ TEST_F(KubeClientTest, ARefusedBindingIsNotRepeated) {
   EXPECT_TRUE(http.calls.empty());
 }
 
+TEST_F(KubeClientTest, ABindingIsWrittenInJsonWhereTheServerRefusesProtobuf) {
+  int told = 0;
+  KubeClientOptions options;
+  options.bind_format = BodyFormat::kProtobuf;
+  KubeClient other{{http, clock, [] {}, {}, [&told] { ++told; }}, options};
+  other.start(1, {pod, binding});
+  EXPECT_EQ(http.calls[0].request.content_type, "application/vnd.kubernetes.protobuf");
+  http.answer(415, R"({"kind":"Status","message":"unsupported"})");
+  EXPECT_TRUE(other.take_answers().empty());
+  EXPECT_EQ(http.calls[0].request.content_type, "application/json");
+  http.answer(201);
+  EXPECT_TRUE(other.take_answers().at(0).status.is_success());
+  other.start(2, {pod, binding});
+  EXPECT_EQ(http.calls[0].request.content_type, "application/json");
+  http.answer(415, R"({"kind":"Status","message":"unsupported"})");
+  EXPECT_EQ(other.take_answers().at(0).status.message, "unsupported");
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(KubeClientTest, ABindingThatWasNotSentIsSentAgain) {
   bind();
   http.fail(true);

@@ -41,6 +41,7 @@ class Log : public InformerLog {
   void on_unreadable_object(std::string_view resource, std::string_view problem) override {
     lines.push_back(std::string(resource) + " unreadable: " + std::string(problem));
   }
+  void on_json_only(std::string_view resource) override { lines.push_back(std::string(resource) + ": JSON only"); }
   std::vector<std::string> lines;
 };
 
