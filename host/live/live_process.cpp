@@ -62,7 +62,9 @@ class LiveProcess {
     options_.loop.calls_in_flight_max = kCallsInFlightMax;
     options_.loop.volume_calls_in_flight_max = kVolumeCallsMax;
     options_.loop.call_timeout_us = options_.bind_timeout_us + kLongestCallUs;
-    watches_.emplace(client_options(access_, "watch", requests_), io_);
+    CurlClientOptions watches = client_options(access_, "watch", requests_);
+    watches.shares_connections = false;
+    watches_.emplace(std::move(watches), io_);
     calls_.emplace(client_options(access_, "scheduler", requests_), io_);
     const LeaderElection& election = options_.loop.config.leader_election;
     if (election.leader_elect) open_lease(election);
