@@ -201,13 +201,11 @@ func (r *run) schedule(pod *v1.Pod) (said string, bound bool) {
 	first := ""
 	again := time.Now().Add(20 * time.Millisecond)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if text, found := r.refused.Load(pod.Name); found {
-			first = text.(string)
-		}
+		first = r.refusal(pod.Name) // before the nomination is read, which is written with it
 		now, err := pods.Get(r.ctx, pod.Name, metav1.GetOptions{})
 		ok(r.t, err)
 		if now.Spec.NodeName != "" {
-			return fmt.Sprintf("%s, after: %s", now.Spec.NodeName, first), true
+			return fmt.Sprintf("%s, after: %s", now.Spec.NodeName, r.refusal(pod.Name)), true
 		}
 		if first != "" && now.Status.NominatedNodeName == "" {
 			ok(r.t, pods.Delete(r.ctx, pod.Name, metav1.DeleteOptions{}))
@@ -223,6 +221,13 @@ func (r *run) schedule(pod *v1.Pod) (said string, bound bool) {
 	ok(r.t, err)
 	r.t.Fatalf("%s is neither bound nor given up (%s); now %+v", pod.Name, first, now.Status)
 	return "", false
+}
+
+// refusal is what the first attempt of a pod said; empty when none was refused yet.
+func (r *run) refusal(name string) string {
+	text, _ := r.refused.Load(name)
+	said, _ := text.(string)
+	return said
 }
 
 func node(i int, draw *rand.Rand) *v1.Node {

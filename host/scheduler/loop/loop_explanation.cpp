@@ -56,6 +56,7 @@ void LoopCluster::evaluate(const PodPtr& pod, const TakeEvaluation& take) const 
   std::optional<PreemptionResult> preemption;
   if (fits_nowhere(evaluation) && preempts(options_.config.profiles[static_cast<std::size_t>(profile)])) {
     std::vector<PodDisruptionBudget> budgets;
+    budgets.reserve(budgets_.size());
     for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
     preemption = DefaultPreemption(*backend_, cache_, budgets).evaluate({&*asked, 1}).front();
   }

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-DeviceStats sample() {
+DeviceStats device_sample() {
   DeviceStats device;
   device.device = "NVIDIA H100 80GB HBM3";
   device.kernels = {{"build_rows", 3, 0.5, 1'000'000'000'000}, {"commit_batch", 2000, 0.25, 0}};
@@ -39,7 +39,7 @@ nlohmann::json document_of(const DeviceStats& device) {
 }
 
 TEST(DeviceFigures, JsonHasPlainNumbersAndTheShareWhenKnown) {
-  EXPECT_EQ(document_of(sample()), nlohmann::json::parse(R"({
+  EXPECT_EQ(document_of(device_sample()), nlohmann::json::parse(R"({
     "name": "NVIDIA H100 80GB HBM3",
     "kernels": [{"name": "build_rows", "launches": 3, "seconds": 0.5, "bytes": 1000000000000, "shareOfPeak": 0.5},
                 {"name": "commit_batch", "launches": 2000, "seconds": 0.25, "bytes": 0}],
@@ -49,16 +49,16 @@ TEST(DeviceFigures, JsonHasPlainNumbersAndTheShareWhenKnown) {
 }
 
 TEST(DeviceFigures, OmitsAnUnknownShare) {
-  DeviceStats device = sample();
+  DeviceStats device = device_sample();
   device.peak_bandwidth_bytes_per_s = 0;
   EXPECT_FALSE(document_of(device)["kernels"][0].contains("shareOfPeak"));
-  device = sample();
+  device = device_sample();
   device.kernels[0].seconds = 0;
   EXPECT_FALSE(document_of(device)["kernels"][0].contains("shareOfPeak"));
 }
 
 TEST(DeviceFigures, TextHasALineAndATable) {
-  EXPECT_EQ(device_report(sample(), Terminal()),
+  EXPECT_EQ(device_report(device_sample(), Terminal()),
             "NVIDIA H100 80GB HBM3, 1 MiB sent to it, 2 KiB back, 3 GiB in use\n"
             "everything sent once, rows laid out again 3 times; on the host 2 pods, 4 evaluations, 5 pods of forks, "
             "6,000 dry "

@@ -102,9 +102,10 @@ class LiveSchedulerTest : public testing::Test {
       const std::lock_guard lock(mutex);
       requests.push_back(request.method + " " + request.path);
     }
-    constexpr std::string_view kPods = "/api/v1/namespaces/a/pods/";
+    constexpr std::string_view kPodsPath = "/api/v1/namespaces/a/pods/";
     if (request.path.ends_with("/binding")) {
-      const std::string name = request.path.substr(kPods.size(), request.path.find('/', kPods.size()) - kPods.size());
+      const std::string name =
+          request.path.substr(kPodsPath.size(), request.path.find('/', kPodsPath.size()) - kPodsPath.size());
       http->send("/api/v1/pods", watch_line("MODIFIED", pod(name, ++version, "n")));
     }
     return response;
