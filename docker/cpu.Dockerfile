@@ -20,7 +20,7 @@ RUN scripts/install_dependencies.sh test bench lint fuzz \
 FROM tools AS build
 ARG BERTH_WERROR=OFF
 COPY . /src
-RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF -DBERTH_WERROR=${BERTH_WERROR} \
+RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF -DBERTH_WERROR=${BERTH_WERROR} -DBERTH_UNITY=8 \
  && cmake --build --preset host \
  && cmake --install build/host --prefix /opt/berth --strip
 

@@ -28,7 +28,7 @@ ENTRYPOINT ["tests/device.sh"]
 FROM tools AS build
 ARG BERTH_WERROR=OFF
 COPY . /src
-RUN cmake --preset cuda -DBERTH_TESTS=OFF -DBERTH_WERROR=${BERTH_WERROR} \
+RUN cmake --preset cuda -DBERTH_TESTS=OFF -DBERTH_WERROR=${BERTH_WERROR} -DBERTH_UNITY=8 \
  && cmake --build --preset cuda \
  && cmake --install build/cuda --prefix /opt/berth --strip
 

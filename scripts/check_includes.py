@@ -29,7 +29,7 @@ LAYERS = [
     ["host/metrics"],
     ["host/perf", "host/record", "host/simulate"],
     ["host/capi", "host/kube"],
-    ["host/serving"],
+    ["host/serving", "host/report"],
     ["host/live"],
     ["host/cli"],
 ]

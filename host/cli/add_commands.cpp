@@ -77,7 +77,7 @@ void add_schedule(CommandLine& line) {
   add_input(app, command->input, BehindFile::kFiles)->required();
   add_config(app, command->config);
   command->config.plugin_use = PluginUse::kLoop;
-  add_plugins(app, command->config);
+  add_plugins(app, command->config.plugin_files);
   add_backend(app, command->config);
   add_engine(app, command->config);
   add_preemption(app, *command);
@@ -97,6 +97,7 @@ void add_scheduler(CommandLine& line) {
   add_scheduler_options(app, command->flags);
   add_text(app, "--engine-config", command->engine_config_path, "FILE",
            "BerthEngineConfiguration: settings of the engine itself; kube-scheduler has no such flag");
+  add_plugins(app, command->plugin_files);
   app.footer(kSchedulerNotes);
 }
 
@@ -109,7 +110,7 @@ void add_simulate(CommandLine& line) {
       "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps; or "
       "one recording (docs/recordings.md), whose options hold where none are given");
   command->config.plugin_use = PluginUse::kLoop;
-  add_plugins(app, command->config);
+  add_plugins(app, command->config.plugin_files);
   add_duration(app, "--interval", command->interval_us, kLongestUs,
                "Steps of the time line; 0s is one for each change (default: 60 steps at most)");
   add_text(app, "--plot", command->plot_path, "FILE",
@@ -154,7 +155,7 @@ void add_explain(CommandLine& line) {
   app.add_flag("--all", command->all, "Every pending pod, each alone");
   add_input(app, command->input, BehindFile::kArguments)->required();
   add_config(app, command->config);
-  add_plugins(app, command->config);
+  add_plugins(app, command->config.plugin_files);
   add_backend(app, command->config);
   add_threads(app, command->config);
   add_choice(app, "-o,--output", command->format, "table|json",

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/cli/figures.h"
-#include "host/cli/table.h"
+#include "host/report/figures.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

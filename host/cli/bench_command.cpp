@@ -8,15 +8,15 @@
 #include <iterator>
 
 #include "host/cli/device_figures.h"
-#include "host/cli/document_formats.h"
-#include "host/cli/figures.h"
-#include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
 #include "host/cli/schedule_document.h"
-#include "host/cli/table.h"
 #include "host/generate/cluster_spec.h"
 #include "host/generate/generate.h"
 #include "host/record/decision_hash.h"
+#include "host/report/document_formats.h"
+#include "host/report/figures.h"
+#include "host/report/output.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

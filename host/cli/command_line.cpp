@@ -20,13 +20,13 @@
 #include "host/cli/config_options.h"
 #include "host/cli/help_notes.h"
 #include "host/cli/messages.h"
-#include "host/cli/output.h"
 #include "host/cli/parser_model.h"
 #include "host/cli/scheduler_options.h"
-#include "host/cli/terminal.h"
 #include "host/cli/version_command.h"
 #include "host/config/config_reader.h"
 #include "host/objects/errors.h"
+#include "host/report/output.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host/cli/paragraph.h"
+#include "host/report/paragraph.h"
 
 namespace berth {
 namespace {

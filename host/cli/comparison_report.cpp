@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "host/cli/figures.h"
-#include "host/cli/terminal.h"
 #include "host/objects/json_out.h"
+#include "host/report/figures.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 namespace {

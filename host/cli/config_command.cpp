@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/cli/output.h"
-#include "host/cli/paragraph.h"
 #include "host/cli/startup_check.h"
-#include "host/cli/table.h"
+#include "host/report/output.h"
+#include "host/report/paragraph.h"
+#include "host/report/table.h"
 #include "host/scheduler/unsupported_requests.h"
 #include "plugins/registry.h"
 
@@ -117,6 +117,10 @@ std::vector<std::string> notes_on(const SchedulerConfig& config, const std::vect
       fmt::format("parallelism ({}) is kube-scheduler's; Berth takes its threads from --threads", config.parallelism));
   notes.push_back(
       "leaderElection, clientConnection and backoffs are read and kept; placing from files needs none of them");
+  if (!config.client_connection.qps && !config.client_connection.burst)
+    notes.push_back(
+        "clientConnection.qps and burst are not set: the API server's answers alone (429, Retry-After) limit the "
+        "requests of berth scheduler, unlike kube-scheduler's 50 and 100");
   if (enables_unsupported(config)) {
     notes.push_back(
         "unsupported plugins of the default set do not stop a run: a pod that needs one is unplaced with "

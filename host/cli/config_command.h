@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "host/cli/config_options.h"
-#include "host/cli/document_formats.h"
 #include "host/cli/exit_code.h"
-#include "host/cli/terminal.h"
+#include "host/report/document_formats.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "host/cli/figures.h"
-#include "host/cli/table.h"
+#include "host/report/figures.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

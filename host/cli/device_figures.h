@@ -6,8 +6,8 @@
 #include <string>
 
 #include "batching/backend.h"
-#include "host/cli/document_formats.h"
-#include "host/cli/terminal.h"
+#include "host/report/document_formats.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

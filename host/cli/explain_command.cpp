@@ -7,15 +7,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/explain_report.h"
 #include "host/cli/find_pods.h"
 #include "host/cli/messages.h"
-#include "host/cli/nearest_miss.h"
-#include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
-#include "host/cli/terminal.h"
 #include "host/config/config_reader.h"
+#include "host/report/document_formats.h"
+#include "host/report/explain_report.h"
+#include "host/report/nearest_miss.h"
+#include "host/report/output.h"
+#include "host/report/terminal.h"
 #include "host/scheduler/explain_document.h"
 #include "host/scheduler/explainer.h"
 #include "plugins/inter_pod_affinity/rule.h"

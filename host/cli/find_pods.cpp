@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
-#include "host/cli/figures.h"
 #include "host/config/config_reader.h"
 #include "host/objects/edit_distance.h"
 #include "host/objects/pod_state.h"
+#include "host/report/figures.h"
 
 namespace berth {
 namespace {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include "host/cli/figures.h"
 #include "host/cli/messages.h"
 #include "host/cli/progress_bar.h"
 #include "host/objects/dump_command.h"
 #include "host/objects/loader.h"
 #include "host/objects/text/byte_source.h"
+#include "host/report/figures.h"
 
 namespace berth {
 namespace {

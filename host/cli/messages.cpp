@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "host/cli/output.h"
-#include "host/cli/terminal.h"
+#include "host/report/output.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 namespace {

@@ -62,12 +62,12 @@ void add_config(CLI::App& app, ConfigOptions& options) {
   add_release(app, options);
 }
 
-void add_plugins(CLI::App& app, ConfigOptions& options) {
+void add_plugins(CLI::App& app, std::vector<std::string>& files) {
   add_values(app, "--plugin", "FILE",
              "A shared object with a plugin (docs/embedding.md, \"Plugins\") that a profile of --config enables by its "
              "name; may be given several times",
-             [&options](const std::string& path) {
-               options.plugin_files.push_back(path);
+             [&files](const std::string& path) {
+               files.push_back(path);
                return check_text(path);
              })
       ->allow_extra_args(false);

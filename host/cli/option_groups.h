@@ -24,7 +24,7 @@ void add_release(CLI::App& app, ConfigOptions& options);
 /// --config, --engine-config and add_release()
 void add_config(CLI::App& app, ConfigOptions& options);
 /// --plugin
-void add_plugins(CLI::App& app, ConfigOptions& options);
+void add_plugins(CLI::App& app, std::vector<std::string>& files);
 void add_threads(CLI::App& app, ConfigOptions& options);
 /// --seed, --node-sampling, --tie-break, --threads, --device, --on-device-failure
 void add_engine(CLI::App& app, ConfigOptions& options);

@@ -2,8 +2,8 @@
 #include "host/cli/pages_command.h"
 
 #include "host/cli/command_line.h"
-#include "host/cli/output.h"
 #include "host/cli/version_command.h"
+#include "host/report/output.h"
 
 namespace berth {
 

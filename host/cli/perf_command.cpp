@@ -9,15 +9,15 @@
 #include <regex>
 #include <string_view>
 
-#include "host/cli/document_formats.h"
 #include "host/cli/messages.h"
-#include "host/cli/output.h"
 #include "host/cli/perf_report.h"
 #include "host/cli/progress_bar.h"
 #include "host/config/config_reader.h"
 #include "host/generate/generate.h"
 #include "host/metrics/exposition.h"
 #include "host/perf/perf_config.h"
+#include "host/report/document_formats.h"
+#include "host/report/output.h"
 
 namespace berth {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "host/cli/figures.h"
-#include "host/cli/table.h"
+#include "host/report/figures.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

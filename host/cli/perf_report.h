@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/terminal.h"
 #include "host/perf/perf_runner.h"
+#include "host/report/document_formats.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "host/cli/bar.h"
-#include "host/cli/figures.h"
 #include "host/cli/messages.h"
+#include "host/report/figures.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

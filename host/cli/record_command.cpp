@@ -14,10 +14,10 @@
 
 #include "host/cli/comparison_report.h"
 #include "host/cli/difference_cause.h"
-#include "host/cli/output.h"
 #include "host/cli/recorded_simulation.h"
 #include "host/record/comparison.h"
 #include "host/record/unpacked_inputs.h"
+#include "host/report/output.h"
 
 namespace berth {
 namespace {

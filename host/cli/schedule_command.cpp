@@ -6,15 +6,15 @@
 
 #include <numeric>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/figures.h"
 #include "host/cli/messages.h"
-#include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
 #include "host/cli/schedule_document.h"
 #include "host/cli/schedule_report.h"
-#include "host/cli/terminal.h"
 #include "host/plugin_abi/loop_plugins.h"
+#include "host/report/document_formats.h"
+#include "host/report/figures.h"
+#include "host/report/output.h"
+#include "host/report/terminal.h"
 #include "host/simulate/schedule_run.h"
 
 namespace berth {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/output.h"
+#include "host/report/document_formats.h"
+#include "host/report/output.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {

@@ -11,11 +11,11 @@
 
 #include "host/cli/bar.h"
 #include "host/cli/device_figures.h"
-#include "host/cli/figures.h"
-#include "host/cli/paragraph.h"
 #include "host/cli/schedule_document.h"
-#include "host/cli/table.h"
 #include "host/objects/pod_state.h"
+#include "host/report/figures.h"
+#include "host/report/paragraph.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

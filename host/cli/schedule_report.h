@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/cli/terminal.h"
 #include "host/objects/cluster_objects.h"
+#include "host/report/terminal.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "host/cli/config_options.h"
-#include "host/cli/document_formats.h"
 #include "host/cli/messages.h"
-#include "host/cli/output.h"
 #include "host/cli/version_command.h"
 #include "host/config/config_out.h"
 #include "host/generate/generate.h"
 #include "host/live/live_process.h"
+#include "host/plugin_abi/loop_plugins.h"
+#include "host/report/document_formats.h"
+#include "host/report/output.h"
 
 namespace berth {
 namespace {
@@ -22,11 +23,20 @@ ConfigOptions config_options(const SchedulerCommand& command) {
   ConfigOptions options;
   options.config_path = command.flags.config_path;
   options.engine_config_path = command.engine_config_path;
+  options.plugin_files = command.plugin_files;
   options.plugin_use = PluginUse::kLoop;
   options.offers_allow_unsupported = false;
   options.release = command.flags.release;
   options.feature_gates = command.flags.feature_gates;
   return options;
+}
+
+/// Watches do not read them.
+void refuse_declared_paths(const ConfigOptions& options) {
+  if (declared_by_plugins(options) == nullptr) return;
+  throw UsageError(
+      "--plugin: the plugins declare fields or annotations of objects that they read; berth scheduler does not keep "
+      "those");
 }
 
 std::int64_t bind_timeout_us(const SchedulerConfig& config) {
@@ -53,6 +63,7 @@ LiveProcessOptions process_options(SchedulerFlags&& flags, ScheduleOptions&& sch
   options.access.master = flags.master;
   options.loop.config = std::move(schedule.config);
   options.loop.engine = std::move(schedule.engine);
+  register_loop_plugins(options.loop.engine.host_plugins, options.loop.plugins);
   options.serves = flags.server.port != 0;
   options.server = std::move(flags.server);
   options.authentication_kubeconfig = std::move(flags.authentication_kubeconfig);
@@ -79,7 +90,9 @@ ExitCode run(const SchedulerCommand& command) {
     print_output(fmt::format("Kubernetes {}\n", git_version(build)));
     return ExitCode::kDone;
   }
-  ScheduleOptions schedule = schedule_options(config_options(command), false);
+  const ConfigOptions options = config_options(command);
+  refuse_declared_paths(options);
+  ScheduleOptions schedule = schedule_options(options, false);
   apply(flags, !flags.config_path.empty(), schedule.config);
   for (const std::string& sentence : flags.without_effect) print_warning(sentence);
   if (!flags.write_config_path.empty()) {

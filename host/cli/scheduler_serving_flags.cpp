@@ -31,8 +31,13 @@ std::string read_port(Flags& flags, const Values& values) {
   return expected;
 }
 
-std::string refuse_sni(Flags&, const Values& values) {
-  return values.back().empty() ? "" : "nothing: certificates by server name are not built";
+std::string read_sni(Flags& flags, const Values& values) {
+  std::vector<CertificateForNames> pairs;
+  for (const std::string& value : values)
+    if (std::string expected = read_certificate_for_names(value, pairs.emplace_back()); !expected.empty())
+      return expected;
+  flags.server.tls.by_name = std::move(pairs);
+  return {};
 }
 
 std::string read_uid_headers(Flags& flags, const Values& values) {
@@ -69,7 +74,11 @@ std::vector<SchedulerFlag> serving_flags() {
        text([](Flags& f) -> std::string& { return f.server.tls.min_version; })},
       {"tls-private-key-file", "FILE", "Key of --tls-cert-file",
        text([](Flags& f) -> std::string& { return f.server.tls.key_file; })},
-      {"tls-sni-cert-key", "FILES", "Refused: certificates by server name are not built", refuse_sni},
+      {"tls-sni-cert-key", "FILES",
+       "CERT,KEY or CERT,KEY:NAME,...: a certificate for clients that ask for these names, or else for its own; "
+       "several "
+       "times for several",
+       read_sni},
   };
 }
 

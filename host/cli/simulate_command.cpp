@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/output.h"
 #include "host/cli/recorded_simulation.h"
 #include "host/cli/simulate_document.h"
 #include "host/cli/simulate_report.h"
 #include "host/cli/simulate_run.h"
-#include "host/cli/terminal.h"
 #include "host/generate/generate.h"
 #include "host/record/recording_reader.h"
+#include "host/report/document_formats.h"
+#include "host/report/output.h"
+#include "host/report/terminal.h"
 #include "host/simulate/plot.h"
 #include "host/simulate/simulation.h"
 

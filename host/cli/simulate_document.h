@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/cli/document_formats.h"
+#include "host/report/document_formats.h"
 #include "host/simulate/simulation.h"
 
 namespace berth {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/figures.h"
-#include "host/cli/paragraph.h"
 #include "host/cli/schedule_report.h"
-#include "host/cli/table.h"
 #include "host/objects/go_duration.h"
 #include "host/objects/json_out.h"
+#include "host/report/figures.h"
+#include "host/report/paragraph.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "host/cli/simulate_document.h"
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 #include "host/simulate/simulation.h"
 
 namespace berth {

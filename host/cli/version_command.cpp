@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/figures.h"
-#include "host/cli/output.h"
-#include "host/cli/table.h"
+#include "host/report/document_formats.h"
+#include "host/report/figures.h"
+#include "host/report/output.h"
+#include "host/report/table.h"
 #include "host/scheduler/backend_factory.h"
 
 // Given by the build; plain values keep the file compiling alone.

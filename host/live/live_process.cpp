@@ -62,7 +62,9 @@ class LiveProcess {
     options_.loop.calls_in_flight_max = kCallsInFlightMax;
     options_.loop.volume_calls_in_flight_max = kVolumeCallsMax;
     options_.loop.call_timeout_us = options_.bind_timeout_us + kLongestCallUs;
-    watches_.emplace(client_options(access_, "watch", requests_), io_);
+    CurlClientOptions watches = client_options(access_, "watch", requests_);
+    watches.shares_connections = false;
+    watches_.emplace(std::move(watches), io_);
     calls_.emplace(client_options(access_, "scheduler", requests_), io_);
     const LeaderElection& election = options_.loop.config.leader_election;
     if (election.leader_elect) open_lease(election);
@@ -86,6 +88,7 @@ class LiveProcess {
           scheduler_->stop();
         },
         [this] { log_dump(); });
+    log_limit();
     if (server_) {
       server_->start();
       log_.info("Serving securely", {{"port", std::to_string(server_->port())}});
@@ -152,6 +155,17 @@ class LiveProcess {
     if (!connection.qps && !connection.burst) return nullptr;
     return std::make_shared<SharedTokenBucket>(connection.qps.value_or(ClientConnection::kQpsDefault),
                                                connection.burst.value_or(ClientConnection::kBurstDefault), clock_);
+  }
+
+  void log_limit() {
+    const ClientConnection& connection = options_.loop.config.client_connection;
+    if (!connection.qps && !connection.burst)
+      return log_.info(
+          "clientConnection.qps and burst are not set: the API server's answers alone (429, Retry-After) limit "
+          "requests, unlike kube-scheduler's 50 and 100");
+    log_.info("Requests are limited by clientConnection",
+              {{"qps", std::to_string(connection.qps.value_or(ClientConnection::kQpsDefault))},
+               {"burst", std::to_string(connection.burst.value_or(ClientConnection::kBurstDefault))}});
   }
 
   std::function<bool()> write_gate() const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/config/config_out.h"
+#include "host/live/explain_route.h"
 #include "host/metrics/exposition.h"
 
 namespace berth {
@@ -97,6 +98,7 @@ std::vector<Route> live_routes(const LiveSources& sources, const ServingLog& log
   routes.push_back(
       {"/configz", [text = "{\"componentconfig\":" + config_json(sources.config, ConfigSecrets::kWithheld) +
                            "}"](const ServedRequest&) { return ServedAnswer{200, "application/json", text}; }});
+  routes.push_back(explain_route(sources.scheduler));
   if (sources.config.enable_profiling && sources.set_verbosity)
     routes.push_back({"/debug/flags/v",
                       [sources](const ServedRequest& request) { return answer_verbosity(sources, request); }, "PUT"});

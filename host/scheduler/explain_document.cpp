@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scheduler/explain_document.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "host/objects/json_out.h"
 
@@ -114,9 +120,58 @@ void write_preemption(const PreemptionResult& preemption, const NodeNames& node_
   writer.end_object();
 }
 
+/// Nodes of one verdict, those that accept the pod first, then by the order of the nodes.
+void write_verdicts(const Evaluation& evaluation, DocumentWriter& writer) {
+  struct Verdict {
+    const NodeEvaluation* first;
+    std::int64_t nodes = 0;
+  };
+  std::vector<Verdict> verdicts;
+  std::map<std::tuple<bool, std::string_view, StatusCode, std::vector<std::string>>, std::size_t> places;
+  for (const NodeEvaluation& node : evaluation.nodes) {
+    const Status& status = node.status;
+    const auto [at, is_new] = places.try_emplace(
+        node.feasible ? std::tuple(true, std::string_view(), StatusCode::kSuccess, std::vector<std::string>())
+                      : std::tuple(false, std::string_view(status.plugin), status.code, status.reasons),
+        verdicts.size());
+    if (is_new) verdicts.push_back({&node});
+    ++verdicts[at->second].nodes;
+  }
+  std::stable_partition(verdicts.begin(), verdicts.end(), [](const Verdict& one) { return one.first->feasible; });
+  writer.key("verdicts");
+  writer.begin_array();
+  for (const Verdict& verdict : verdicts) {
+    writer.begin_object();
+    writer.key("feasible");
+    writer.boolean(verdict.first->feasible);
+    if (!verdict.first->feasible) write_refusal(verdict.first->status, writer);
+    writer.integer_field("nodes", verdict.nodes);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+std::vector<const NodeEvaluation*> listed_nodes(const Evaluation& evaluation, std::optional<std::size_t> nodes_max) {
+  std::vector<const NodeEvaluation*> accepting;
+  std::vector<const NodeEvaluation*> refusing;
+  std::vector<const NodeEvaluation*> all;
+  for (const NodeEvaluation& node : evaluation.nodes) {
+    all.push_back(&node);
+    (node.feasible ? accepting : refusing).push_back(&node);
+  }
+  if (!nodes_max) return all;
+  std::stable_sort(accepting.begin(), accepting.end(),
+                   [](const NodeEvaluation* a, const NodeEvaluation* b) { return a->total > b->total; });
+  accepting.resize(std::min(accepting.size(), *nodes_max));
+  refusing.resize(std::min(refusing.size(), *nodes_max));
+  accepting.insert(accepting.end(), refusing.begin(), refusing.end());
+  return accepting;
+}
+
 }  // namespace
 
-void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer) {
+void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer,
+                          std::optional<std::size_t> nodes_max) {
   const Evaluation& evaluation = explanation.evaluation;
   const PodStanding& standing = explanation.standing;
   writer.begin_object();
@@ -128,9 +183,14 @@ void write_explain_record(const Explanation& explanation, const NodeNames& node_
   writer.string_field("profile", pod.spec->scheduler_name);
   const bool was_placed = standing.state == PodState::kRunning || standing.state == PodState::kFinished;
   if (was_placed && !pod.node_name.empty()) writer.string_field("node", pod.node_name);
+  const std::vector<const NodeEvaluation*> listed = listed_nodes(evaluation, nodes_max);
+  if (nodes_max) {
+    write_verdicts(evaluation, writer);
+    writer.integer_field("nodesLeftOut", static_cast<std::int64_t>(evaluation.nodes.size() - listed.size()));
+  }
   writer.key("nodes");
   writer.begin_array();
-  for (const NodeEvaluation& node : evaluation.nodes) write_node(node, node_name(node.node), writer);
+  for (const NodeEvaluation* const node : listed) write_node(*node, node_name(node->node), writer);
   writer.end_array();
   writer.key("best");
   writer.begin_array();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct Explanation {
 
 /// One record of docs/schemas/explain-record.schema.json, with a line end.
 /// "message" and "error" are there only when they say something, "reasons" only when there are some.
-void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer);
+/// @param nodes_max  lists so many of the nodes that accept the pod, best total first, and so many of those that refuse
+///     it, and counts all by verdict: "verdicts", "nodesLeftOut". Absent: lists every node and counts none
+void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer,
+                          std::optional<std::size_t> nodes_max = std::nullopt);
 
 }  // namespace berth

@@ -34,6 +34,12 @@ std::string_view to_string(PodState state) {
   return "Pending";
 }
 
+bool fits_nowhere(const Evaluation& evaluation) {
+  return !evaluation.nodes.empty() && evaluation.error.empty() &&
+         std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(),
+                      [](const NodeEvaluation& node) { return node.feasible; });
+}
+
 struct Explainer::State {
   /// @param left_out  a running pod to treat as absent; null: none
   State(const ClusterObjects& all, std::shared_ptr<const ScheduleOptions> given, const Pod* left_out)
@@ -115,10 +121,7 @@ Evaluation Explainer::explain(const PodPtr& pod) {
 }
 
 std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Evaluation& evaluation) {
-  const auto is_feasible = [](const NodeEvaluation& node) { return node.feasible; };
-  if (evaluation.nodes.empty() || !evaluation.error.empty() ||
-      std::any_of(evaluation.nodes.begin(), evaluation.nodes.end(), is_feasible))
-    return std::nullopt;
+  if (!fits_nowhere(evaluation)) return std::nullopt;
   const std::int32_t profile = state_->profile_of(*pod);
   const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
   if (!preempts(of_pod)) return std::nullopt;

@@ -35,6 +35,9 @@ struct PodStanding {
   std::string message;  ///< "waiting for scheduling gates: [wait]"; empty where the state says all
 };
 
+/// Whom the pod would evict is worth a look: nodes were evaluated without an error, and none accepts it.
+bool fits_nowhere(const Evaluation& evaluation);
+
 /// One pod at a time against the cluster as loaded; nothing is placed, and no device is opened.
 class Explainer {
  public:

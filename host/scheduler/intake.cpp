@@ -39,6 +39,12 @@ std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod) {
   return profile == nullptr ? -1 : static_cast<std::int32_t>(profile - config.profiles.data());
 }
 
+std::string why_gated(const Pod& pod, const Profile& profile) {
+  if (pod.rare_fields == nullptr || !profile.enables(ExtensionPoint::kPreEnqueue, SchedulingGates::kName)) return {};
+  const Status status = SchedulingGates().pre_enqueue(pod);
+  return status.ok() ? std::string() : status.message();
+}
+
 Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache,
                       const Pod* left_out) {
   Intake intake;
@@ -53,21 +59,18 @@ Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& conf
   if (!std::is_sorted(pending.begin(), pending.end(), queued_before))
     std::stable_sort(pending.begin(), pending.end(), queued_before);
 
-  SchedulingGates gates;
   for (PodPtr& pod : pending) {
     const std::int32_t profile = profile_index(config, *pod);
     if (std::string reason = reason_to_skip(*pod, profile); !reason.empty()) {
       intake.skipped.push_back({pod->full_name(), std::move(reason)});
       continue;
     }
-    const bool checks_gates =
-        config.profiles[static_cast<std::size_t>(profile)].enables(ExtensionPoint::kPreEnqueue, SchedulingGates::kName);
-    Status status = checks_gates && pod->rare_fields != nullptr ? gates.pre_enqueue(*pod) : Status{};
-    if (status.ok()) {
+    std::string gated = why_gated(*pod, config.profiles[static_cast<std::size_t>(profile)]);
+    if (gated.empty()) {
       if (!pod->rare().nominated_node_name.empty()) intake.nominated_positions.push_back(intake.queue.size());
       intake.queue.push_back({std::move(pod), profile, -1});
     } else {
-      intake.gated.push_back({std::move(pod), status.message(), intake.queue.size()});
+      intake.gated.push_back({std::move(pod), std::move(gated), intake.queue.size()});
     }
   }
   return intake;

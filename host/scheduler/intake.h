@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "batching/backend.h"
@@ -29,6 +30,9 @@ struct Intake {
 
 /// Position in SchedulerConfig::profiles of the profile that the pod's spec.schedulerName names; -1: none has the name.
 std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod);
+
+/// What the profile's SchedulingGates say of a pending pod that they keep out of the queue; empty: it is in the queue.
+std::string why_gated(const Pod& pod, const Profile& profile);
 
 /// Fills `cache` with the nodes and the pods that run on them, and sorts the rest. A pod on a node that is not in the
 /// input is skipped with that reason, so that its requests are in no account.

@@ -178,12 +178,9 @@ ServingCertificate::ServingCertificate(TlsOptions options, const Clock& clock, c
     throw std::runtime_error("--tls-cert-file and --tls-private-key-file: one was given without the other");
   if (options_.certificate_file.empty() && !options_.directory.empty()) keep_in_directory();
   looked_us_ = clock_.now_us();
-  if (options_.certificate_file.empty()) {
-    context_ = context_of(self_signed_certificate());
-    return;
-  }
+  if (options_.certificate_file.empty()) self_signed_ = self_signed_certificate();
   stamps_ = stamps();
-  context_ = from_files();
+  contexts_ = make_contexts();
 }
 
 void ServingCertificate::keep_in_directory() {
@@ -204,11 +201,34 @@ ServingCertificate::Stamp ServingCertificate::stamp_of(const std::string& path) 
 }
 
 std::vector<ServingCertificate::Stamp> ServingCertificate::stamps() const {
-  return {stamp_of(options_.certificate_file), stamp_of(options_.key_file)};
+  std::vector<Stamp> all = {stamp_of(options_.certificate_file), stamp_of(options_.key_file)};
+  for (const CertificateForNames& named : options_.by_name) {
+    all.push_back(stamp_of(named.certificate_file));
+    all.push_back(stamp_of(named.key_file));
+  }
+  return all;
 }
 
-std::shared_ptr<SSL_CTX> ServingCertificate::from_files() const {
-  return context_of({text_of_file(options_.certificate_file), text_of_file(options_.key_file)});
+std::shared_ptr<const NamedContexts> ServingCertificate::make_contexts() const {
+  const auto from_files = [this](const std::string& certificate, const std::string& key) {
+    return context_of({text_of_file(certificate), text_of_file(key)});
+  };
+  const auto made = std::make_shared<NamedContexts>();
+  made->fallback = options_.certificate_file.empty() ? context_of(self_signed_)
+                                                     : from_files(options_.certificate_file, options_.key_file);
+  if (options_.by_name.empty()) return made;
+  std::vector<std::shared_ptr<SSL_CTX>> contexts;
+  for (const CertificateForNames& named : options_.by_name) {
+    try {
+      contexts.push_back(from_files(named.certificate_file, named.key_file));
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(
+          fmt::format("--tls-sni-cert-key: {}: {}", quoted_for_message(named.certificate_file), error.what()));
+    }
+  }
+  add_names(options_.by_name, contexts, *made);
+  choose_by_name(*made);
+  return made;
 }
 
 std::shared_ptr<SSL_CTX> ServingCertificate::context_of(const CertificatePem& pem) const {
@@ -246,21 +266,24 @@ std::shared_ptr<SSL_CTX> ServingCertificate::context_of(const CertificatePem& pe
 std::shared_ptr<SSL_CTX> ServingCertificate::current() {
   constexpr std::int64_t kLookEveryUs = 1'000'000;
   const std::lock_guard<std::mutex> lock(mutex_);
+  // Who has the fallback keeps the others alive: its connections may choose them.
+  const auto now = [this] { return std::shared_ptr<SSL_CTX>(contexts_, contexts_->fallback.get()); };
   const std::int64_t now_us = clock_.now_us();
-  if (options_.certificate_file.empty() || now_us - looked_us_ < kLookEveryUs) return context_;
+  const bool has_files = !options_.certificate_file.empty() || !options_.by_name.empty();
+  if (!has_files || now_us - looked_us_ < kLookEveryUs) return now();
   looked_us_ = now_us;
   const std::vector<Stamp> found = stamps();
-  if (found == stamps_) return context_;
+  if (found == stamps_) return now();
   stamps_ = found;
   try {
-    context_ = from_files();
+    contexts_ = make_contexts();
     log_("the serving certificate was read again");
   } catch (const std::bad_alloc&) {
     stamps_.clear();  // tried again
   } catch (const std::exception& error) {
     log_(fmt::format("the serving certificate has changed and cannot be used, the last one stays: {}", error.what()));
   }
-  return context_;
+  return now();
 }
 
 }  // namespace berth

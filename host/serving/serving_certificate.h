@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/framework/clock.h"
+#include "host/serving/named_certificates.h"
 #include "host/serving/route.h"
 
 namespace berth {
@@ -32,6 +33,7 @@ struct TlsOptions {
   std::string min_version;                 ///< as Go names it: "VersionTLS12"; empty: that
   std::vector<std::string> cipher_suites;  ///< Go's names, of TLS 1.2; empty: OpenSSL's choice
   bool asks_for_client_certificate = false;
+  std::vector<CertificateForNames> by_name = {};  ///< for clients that ask for these names
 };
 
 /// @return the names of the ciphers that can be asked for, as Go has them
@@ -54,15 +56,16 @@ class ServingCertificate {
   };
   static Stamp stamp_of(const std::string& path);
   std::vector<Stamp> stamps() const;
-  std::shared_ptr<SSL_CTX> from_files() const;
+  std::shared_ptr<const NamedContexts> make_contexts() const;
   std::shared_ptr<SSL_CTX> context_of(const CertificatePem& pem) const;
   void keep_in_directory();
 
   TlsOptions options_;
+  CertificatePem self_signed_;  ///< where no file is given
   const Clock& clock_;
   const ServingLog& log_;
   std::mutex mutex_;  ///< of what follows
-  std::shared_ptr<SSL_CTX> context_;
+  std::shared_ptr<const NamedContexts> contexts_;
   std::vector<Stamp> stamps_;
   std::int64_t looked_us_ = 0;
 };

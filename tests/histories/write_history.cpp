@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/document_formats.h"
-#include "host/cli/output.h"
+#include "host/report/document_formats.h"
+#include "host/report/output.h"
 #include "host/scheduler/explain_document.h"
 #include "host/scheduler/intake.h"
 #include "tests/histories/history_lines.h"

@@ -32,6 +32,7 @@ class BindCall : public KubeCall {
   }
 
  private:
+  static constexpr int kForbidden = 403;
   static constexpr int kUnsupportedMediaType = 415;
 
   void send_binding(BodyFormat format) {
@@ -41,8 +42,9 @@ class BindCall : public KubeCall {
   void take_pod(const HttpResponse& response) {
     if (response.status == 404) return finish(status_of_answer(response));
     if (!response.is_success()) {
-      if (!send_again()) finish(std::move(failure_));
-      return;
+      if (response.status != kForbidden && send_again()) return;
+      failure_.message += "; whether the pod is bound cannot be read: " + status_of_answer(response).message;
+      return finish(std::move(failure_));
     }
     const std::optional<PodBindingState> now = read_binding_state(response.body);
     if (!now) return finish(std::move(failure_));

@@ -39,7 +39,7 @@ struct CurlClient::State final : IoLoop::Driver {
     start_libcurl();
     multi = curl_multi_init();
     if (multi == nullptr) throw std::runtime_error("libcurl: no memory for a client");
-    curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(multi, CURLMOPT_PIPELINING, options.shares_connections ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, kConnectionsMax);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
     curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);

@@ -20,6 +20,9 @@ struct CurlClientOptions {
   std::int64_t connect_timeout_us = 10'000'000;  ///< TCP and TLS together
   /// A stream that brings nothing for so long is over: a watch gets a bookmark each minute. 0: never
   std::int64_t silent_stream_us = 150'000'000;
+  /// false: each request that is under way has a connection of its own. For many streams that last: whatever comes on a
+  /// connection costs libcurl a look at every request on it.
+  bool shares_connections = true;
   HttpMeter* meter = nullptr;  ///< null: nobody is told; outlives the client
 };
 

@@ -173,7 +173,7 @@ void set_up(Transfer& transfer, const CurlClientOptions& options, const UrlParts
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, options.shares_connections ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);

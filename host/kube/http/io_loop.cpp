@@ -101,9 +101,10 @@ void IoLoop::watch_socket(Driver& driver, int socket, bool reads, bool writes) {
     epoll_ctl(epoll_, EPOLL_CTL_DEL, socket, nullptr);  // fails where the socket is closed, which is as good
     return;
   }
-  sockets_[socket] = &driver;
-  // The number may be that of a socket that was closed, and is gone from the epoll with it.
-  if (epoll_ctl(epoll_, EPOLL_CTL_MOD, socket, &event) != 0) epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
+  const bool is_new = sockets_.insert_or_assign(socket, &driver).second;
+  if (!is_new && epoll_ctl(epoll_, EPOLL_CTL_MOD, socket, &event) == 0) return;
+  // Or it is new all the same: its number is that of a socket that was closed, and is gone from the epoll with it.
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
 }
 
 void IoLoop::remove_driver(Driver& driver) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
 #include "host/preemption/post_filter.h"
+#include "host/scheduler/explainer.h"
 #include "host/scheduler/loop/loop_options.h"
 #include "host/store/object_store.h"
 #include "plugins/pod_topology_spread/compile.h"
@@ -36,6 +39,15 @@ class LoopCluster {
   void append_changes_to(const StoreContents& now, std::vector<WatchEvent>& events) const;
   /// The pod with the node on which it stands, or is assumed; null when it is on none.
   PodPtr pod_with_node(std::string_view uid) const;
+  /// A pod that stands on a node, or is assumed there, as pod_with_node() gives it; null when there is none of the
+  /// name.
+  PodPtr find_on_node(std::string_view name_space, std::string_view name) const;
+  using TakeEvaluation =
+      std::function<void(const Evaluation&, const std::optional<PreemptionResult>&, const Backend&, const Fork*)>;
+  /// What a pod that is on no node means to every node now, and whom it would evict; nothing is placed. A pod that is
+  /// on one is taken off it first, in a fork, and preemption is not looked at. The pod is compiled as for an attempt.
+  /// @param take  called once; what it gets is valid during the call
+  void evaluate(const PodPtr& pod, const TakeEvaluation& take) const;
   /// The engine gives up a placement that is not bound; the cache has forgotten it, or never had it.
   void undo(const Pod& pod);
   /// The same, and the cache forgets it.

@@ -24,6 +24,7 @@
 #include "host/queue/event_router.h"
 #include "host/queue/queue_plugins.h"
 #include "host/queue/scheduling_queue.h"
+#include "host/scheduler/explain_document.h"
 #include "host/scheduler/loop/api_calls.h"
 #include "host/scheduler/loop/api_client.h"
 #include "host/scheduler/loop/batch_signature.h"
@@ -63,6 +64,14 @@ class SchedulingLoop : private AssumedPods {
   bool awaits_events() const { return awaits_events_; }
   /// When run() has something to do although nothing happens to the cluster; ApiClient::kNeverUs: not before it does.
   std::int64_t next_wake_us() const;
+
+  /// A pod that the scheduler has: one of its own that waits, or any that is on a node or being bound. null: none.
+  PodPtr find_pod(std::string_view name_space, std::string_view name) const;
+  using TakeExplanation = std::function<void(const Explanation&, const NodeNames&)>;
+  /// What the pod means to every node now, alone. Nothing that the loop decides changes; the engine compiles the pod as
+  /// for an attempt. Claims are not looked at apart. @param pod  of find_pod()
+  /// @param take  called once; what it gets is valid during the call. What it throws is thrown
+  void explain(const PodPtr& pod, const TakeExplanation& take) const;
 
   const SchedulingQueue& queue() const { return queue_; }
   const Backend& backend() const { return cluster_.backend(); }
@@ -167,6 +176,7 @@ class SchedulingLoop : private AssumedPods {
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
+  PodStanding standing_of(const Pod& pod) const;
   bool needs_missing_plugin(const Pod& pod) const;
   void patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure, bool is_new_condition);
 

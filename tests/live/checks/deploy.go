@@ -106,6 +106,7 @@ func (t *T) allOfKube() {
 }
 
 var deployChecks = []Check{
+	{"L-173", "Every right of deploy/ is taken away alone: the log names it, and the scheduler does not end", lacksEach},
 	{"L-170", "The service account of deploy/ can do all that binding, refusing, evicting, volumes and the lease need", func(t *T) {
 		user := t.deployed()
 		if t.Kind == "kube" {

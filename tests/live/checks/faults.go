@@ -160,7 +160,7 @@ var faultChecks = []Check{
 			t.fail("protocols: %d HTTP/1.1, %d HTTP/2", old.Protocol("HTTP/1.1"), old.Protocol("HTTP/2.0"))
 		}
 	}},
-	{"L-12L", "HTTP/2: bindings of 40 pods share connections with the watches", func(t *T) {
+	{"L-12L", "HTTP/2 carries the watches and the bindings of 40 pods", func(t *T) {
 		before := t.Proxy.Protocol("HTTP/2.0")
 		t.proxied(fast)
 		t.load(40)

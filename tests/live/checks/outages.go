@@ -118,7 +118,7 @@ var outageChecks = []Check{
 		t.eventless = true // events of a killed scheduler may be lost
 	}},
 	{"L-14A", "A scheduler that starts again writes no condition that the pod has already", func(t *T) {
-		scheduler := t.own(cluster.SchedulerOptions{})
+		scheduler := t.proxied(cluster.SchedulerOptions{})
 		t.nodes("a")
 		const text = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
 		t.pod("p", "nodeSelector: {no: where}")

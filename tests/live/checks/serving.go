@@ -5,6 +5,7 @@ package checks
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -196,5 +197,97 @@ var servingChecks = []Check{
 	}},
 	{"L-10A", "An unknown path is 404 for those who may ask, and the port speaks TLS alone", func(t *T) {
 		t.page(t.shared(), "/nothing-here", adminToken, 404)
+	}},
+	{"L-10B", "Every query of kube-prometheus' scheduler dashboard, rules and alerts finds a series, or is listed with the reason", func(t *T) {
+		scheduler := t.shared()
+		t.nodes("a")
+		t.pod("p", `containers: [{name: c, image: pause, resources: {requests: {cpu: 100m}, limits: {cpu: 200m}}}]`)
+		t.boundTo("p", "a")
+		t.pod("q", "nodeSelector: {no: where}")
+		t.eventually(bindLimit, func() string { return orWait(condition(t.get("q")).Status == "False", "q is not refused") })
+		queries, err := os.ReadFile("tests/unit/serving/testdata/dashboard_series.txt")
+		t.must(err)
+		t.eventually(5*time.Second, func() string {
+			text := t.page(scheduler, "/metrics", adminToken, 200) + t.page(scheduler, "/metrics/resources", adminToken, 200)
+			var problems []string
+			asked := 0
+			for _, line := range strings.Split(string(queries), "\n") {
+				if line == "" || line[0] == '#' {
+					continue
+				}
+				asked++
+				fields := strings.Split(line, " | ")
+				_, found := cluster.Metric(text, fields[0])
+				excused := len(fields) == 3
+				if excused == found && (t.Kind != "kube" || !found) { // kube-scheduler has what is Go's
+					problems = append(problems, line)
+				}
+			}
+			for _, verb := range []string{"GET", "POST"} { // the dashboard asks for both
+				if _, found := cluster.Metric(text, "rest_client_request_duration_seconds_bucket", `verb="`+verb+`"`); !found {
+					problems = append(problems, "no latency of "+verb)
+				}
+			}
+			if asked < 20 {
+				problems = append(problems, fmt.Sprint("only ", asked, " series are listed"))
+			}
+			return strings.Join(problems, "; ")
+		})
+	}},
+	{"L-10C", "/explain of Berth says why a waiting pod fits nowhere, of a bound one what every node says, and is closed to anonymous users", func(t *T) {
+		scheduler := t.shared()
+		if t.Kind == "kube" {
+			t.page(scheduler, "/explain", adminToken, 404)
+			return
+		}
+		t.node("a", "spec: {taints: [{key: k, effect: NoSchedule}]}")
+		t.node("b", `status: {allocatable: {cpu: "1", memory: 8Gi, pods: "110"}}`)
+		t.pod("p", requests("cpu: 2"))
+		t.pod("q", requests("cpu: 500m"))
+		t.boundTo("q", "b")
+		t.eventually(bindLimit, func() string { return orWait(condition(t.get("p")).Status == "False", "p is not refused") })
+		type record struct {
+			State, Node, Message string
+			Verdicts             []struct {
+				Plugin  string
+				Reasons []string
+				Nodes   int
+			}
+			Nodes []struct {
+				Node     string
+				Feasible bool
+			}
+		}
+		explain := func(pod string) (answer record) {
+			text := t.page(scheduler, "/explain?pod="+t.Namespace+"/"+pod, adminToken, 200)
+			if err := json.Unmarshal([]byte(text), &answer); err != nil {
+				t.fail("%v in %s", err, text)
+			}
+			return answer
+		}
+		p := explain("p")
+		said := condition(t.get("p")).Message
+		if p.State != "Pending" || len(p.Nodes) != 2 || len(p.Verdicts) != 2 || !strings.HasPrefix(said, strings.TrimSuffix(p.Message, ".")) {
+			t.fail("%+v of a pod with the condition %q", p, said)
+		}
+		if q := explain("q"); q.State != "Running" || q.Node != "b" || !slices.ContainsFunc(q.Verdicts, func(v struct {
+			Plugin  string
+			Reasons []string
+			Nodes   int
+		}) bool {
+			return v.Plugin == "" && v.Nodes == 1
+		}) {
+			t.fail("%+v", q)
+		}
+		if text := t.page(scheduler, "/explain?format=text&pod="+t.Namespace+"/p", adminToken, 200); !strings.Contains(text, "Insufficient cpu") {
+			t.fail("%s", text)
+		}
+		t.page(scheduler, "/explain?pod="+t.Namespace+"/nobody", adminToken, 404)
+		t.page(scheduler, "/explain?pod=nobody", adminToken, 400)
+		t.page(scheduler, "/explain?pod="+t.Namespace+"/p", "", 403)
+		t.page(scheduler, "/explain?pod="+t.Namespace+"/p", lesserToken, 403)
+		if node := t.get("p").Spec.NodeName; node != "" {
+			t.fail("p is on %s", node)
+		}
 	}},
 }

@@ -25,6 +25,7 @@ type SchedulerOptions struct {
 	Extra      string   // more YAML of the configuration, unindented
 	Plugins    string   // more YAML of each profile, indented by two
 	QPS        int      // 0 leaves the field out
+	Content    string   // clientConnection.contentType; empty leaves the field out
 	Flags      []string // added at the end
 	Delegate   string   // kubeconfig of token and access reviews; the admin's when empty
 }
@@ -53,6 +54,9 @@ clientConnection:
 {{- if .QPS}}
   qps: {{.QPS}}
   burst: {{.QPS}}
+{{- end}}
+{{- if .Content}}
+  contentType: {{.Content}}
 {{- end}}
 leaderElection:
 {{- if .Lease}}

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "tests/unit/cli/cluster_builder.h"
+#include "tests/unit/report/cluster_builder.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/schedule_document.h"
-#include "tests/unit/cli/cluster_builder.h"
+#include "tests/unit/report/cluster_builder.h"
 
 namespace berth {
 namespace {

@@ -159,6 +159,14 @@ TEST_F(KubeClientTest, AfterAConflictThePodIsRead) {
   EXPECT_EQ(answer()->reason, StoreReason::kNotFound);
 }
 
+TEST_F(KubeClientTest, AnUnknownOutcomeThatMayNotBeReadIsAFailureThatSaysBoth) {
+  bind();
+  http.fail(false, "the answer was lost");
+  EXPECT_FALSE(answer());
+  http.answer(403, R"({"kind":"Status","message":"pods \"p\" is forbidden"})");
+  EXPECT_EQ(answer()->message, "the answer was lost; whether the pod is bound cannot be read: pods \"p\" is forbidden");
+}
+
 TEST_F(KubeClientTest, AnUnknownOutcomeIsReadUntilTheDeadline) {
   bind();
   http.fail(false, "the answer was lost");
@@ -172,7 +180,7 @@ TEST_F(KubeClientTest, AnUnknownOutcomeIsReadUntilTheDeadline) {
     clock.advance_to(client.next_answer_us());
     status = answer();
   }
-  EXPECT_EQ(status->message, "the answer was lost");
+  EXPECT_TRUE(status->message.starts_with("the answer was lost; whether the pod is bound cannot be read: "));
   EXPECT_GT(reads, 5);
   EXPECT_LT(reads, 100);
 }

@@ -122,10 +122,18 @@ TEST(SchedulerOptionsTest, ValuesThatCannotBeReadAreRefusedByTheirFlag) {
        {"--secure-port=65536", "--secure-port=x", "--bind-address=host", "--leader-elect=yes", "--v=-1", "--v=x",
         "--kube-api-qps=nan", "--kube-api-burst=-1", "--leader-elect-retry-period=5", "--logging-format=yaml",
         "--emulated-version=1.31", "--version=v1.2.3", "--feature-gates=other:A=true", "--log-json-split-stream=true",
-        "--tls-sni-cert-key=a,b", "--show-hidden-metrics-for-version=1.20", "--allow-metric-labels=x"}) {
+        "--tls-sni-cert-key=a", "--tls-sni-cert-key=a,b:", "--show-hidden-metrics-for-version=1.20",
+        "--allow-metric-labels=x"}) {
     const std::string text = problem({flag});
     EXPECT_NE(text.find(std::string(flag).substr(0, std::string(flag).find('='))), std::string::npos) << flag << text;
   }
+}
+
+TEST(SchedulerOptionsTest, CertificatesByNameAddUp) {
+  const SchedulerFlags flags =
+      parsed({"--tls-sni-cert-key=a.crt, a.key", "--tls-sni-cert-key", "b.crt,b.key:one, *.two"});
+  EXPECT_EQ(flags.server.tls.by_name,
+            (std::vector<CertificateForNames>{{"a.crt", "a.key", {}}, {"b.crt", "b.key", {"one", "*.two"}}}));
 }
 
 TEST(SchedulerOptionsTest, DeprecatedFlagsCountOnlyWithoutAFile) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/nearest_miss.h"
+#include "host/report/nearest_miss.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <array>
 #include <utility>
 
-#include "host/cli/figures.h"
 #include "host/objects/json_out.h"
 #include "host/objects/node_match.h"
 #include "host/objects/pod_requests.h"
 #include "host/objects/pod_state.h"
 #include "host/objects/resources.h"
+#include "host/report/figures.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/pod_topology_spread/rule.h"
 

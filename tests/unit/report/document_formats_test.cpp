@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/document_formats.h"
+#include "host/report/document_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 #include "host/scheduler/explain_document.h"
 
 namespace berth {

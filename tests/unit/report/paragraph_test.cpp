@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/paragraph.h"
+#include "host/report/paragraph.h"
 
 #include <gtest/gtest.h>
 

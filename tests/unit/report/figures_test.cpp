@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/figures.h"
+#include "host/report/figures.h"
 
 #include <gtest/gtest.h>
 

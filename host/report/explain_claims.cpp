@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/explain_claims.h"
+#include "host/report/explain_claims.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "host/cli/figures.h"
-#include "host/cli/table.h"
+#include "host/report/figures.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/nearest_miss.h"
+#include "host/report/nearest_miss.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/cli/cluster_builder.h"
+#include "tests/unit/report/cluster_builder.h"
 
 namespace berth {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/output.h"
+#include "host/report/output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

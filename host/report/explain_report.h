@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "batching/backend.h"
-#include "host/cli/nearest_miss.h"
-#include "host/cli/terminal.h"
+#include "host/report/nearest_miss.h"
+#include "host/report/terminal.h"
 #include "host/scheduler/explain_document.h"
 
 namespace berth {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/table.h"
+#include "host/report/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/explain_report.h"
+#include "host/report/explain_report.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <optional>
 #include <utility>
 
-#include "host/cli/explain_claims.h"
-#include "host/cli/figures.h"
-#include "host/cli/paragraph.h"
-#include "host/cli/table.h"
 #include "host/objects/json_out.h"
+#include "host/report/explain_claims.h"
+#include "host/report/figures.h"
+#include "host/report/paragraph.h"
+#include "host/report/table.h"
 
 namespace berth {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/explain_report.h"
+#include "host/report/explain_report.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/cli/cluster_builder.h"
+#include "tests/unit/report/cluster_builder.h"
 
 namespace berth {
 namespace {

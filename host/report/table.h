@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/paragraph.h"
+#include "host/report/paragraph.h"
 
 #include <algorithm>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 namespace {

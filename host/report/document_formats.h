@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "host/cli/output.h"
 #include "host/objects/document_writer.h"
+#include "host/report/output.h"
 
 namespace berth {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/document_formats.h"
+#include "host/report/document_formats.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "host/cli/terminal.h"
+#include "host/report/terminal.h"
 
 namespace berth {
 namespace {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod means to every node now: `berth explain` of a scheduler that runs.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/objects/pod_copy.h"
+#include "host/preemption/default_preemption.h"
+#include "host/scheduler/intake.h"
+#include "host/scheduler/loop/loop_cluster.h"
+#include "host/scheduler/loop/scheduling_loop.h"
+
+namespace berth {
+namespace {
+
+/// A pod that the engine keeps during a question.
+class AskedPod {
+ public:
+  AskedPod(Backend& backend, PodPtr pod, std::int32_t profile) : backend_(backend), pod_{std::move(pod), profile, -1} {
+    backend_.prepare({&pod_, 1});
+  }
+  ~AskedPod() { backend_.release({&pod_, 1}); }
+  AskedPod(const AskedPod&) = delete;
+  AskedPod& operator=(const AskedPod&) = delete;
+  const PodToPlace& operator*() const { return pod_; }
+
+ private:
+  Backend& backend_;
+  PodToPlace pod_;
+};
+
+}  // namespace
+
+PodPtr LoopCluster::find_on_node(std::string_view name_space, std::string_view name) const {
+  for (const PodPtr& pod : cache_.pods())
+    if (pod->name == name && pod->namespace_ == name_space) return pod_with_node(pod->uid());
+  return nullptr;
+}
+
+void LoopCluster::evaluate(const PodPtr& pod, const TakeEvaluation& take) const {
+  const std::int32_t profile = profile_index(options_.config, *pod);
+  if (!pod->node_name.empty()) {
+    const AskedPod asked(*backend_, pending_copy_of(*pod), profile);
+    const std::unique_ptr<Fork> without = backend_->fork();
+    const ClusterChange removal = PodRemoval{pod->uid()};
+    without->apply({&removal, 1});
+    return take(without->evaluate(*asked), std::nullopt, *backend_, without.get());
+  }
+  const AskedPod asked(*backend_, pod, profile);
+  const Evaluation evaluation = backend_->evaluate(*asked);
+  std::optional<PreemptionResult> preemption;
+  if (fits_nowhere(evaluation) && preempts(options_.config.profiles[static_cast<std::size_t>(profile)])) {
+    std::vector<PodDisruptionBudget> budgets;
+    for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
+    preemption = DefaultPreemption(*backend_, cache_, budgets).evaluate({&*asked, 1}).front();
+  }
+  take(evaluation, preemption, *backend_, nullptr);
+}
+
+PodPtr SchedulingLoop::find_pod(std::string_view name_space, std::string_view name) const {
+  Pod key;
+  key.namespace_ = name_space;
+  key.name = name;
+  if (const std::optional<QueuedPodInfo> queued = queue_.find(key)) return queued->pod;
+  if (synchronous_preemption_ && same_name(*synchronous_preemption_->info.pod, key))
+    return synchronous_preemption_->info.pod;
+  return cluster_.find_on_node(name_space, name);
+}
+
+PodStanding SchedulingLoop::standing_of(const Pod& pod) const {
+  const Profile* const profile = options_.config.find_profile(pod.spec->scheduler_name);
+  if (!pod.node_name.empty()) {
+    if (profile == nullptr) return {PodState::kRunning, "no profile is named \"" + pod.spec->scheduler_name + "\""};
+    return {PodState::kRunning, tasks_.contains(pod.uid()) ? "its binding is under way" : ""};
+  }
+  if (pod.terminating) return {PodState::kDeleting, ""};
+  std::string gates = why_gated(pod, *profile);
+  return gates.empty() ? PodStanding() : PodStanding{PodState::kGated, std::move(gates)};
+}
+
+void SchedulingLoop::explain(const PodPtr& pod, const TakeExplanation& take) const {
+  Explanation explanation{pod->full_name(), pod, standing_of(*pod), {}};
+  const bool is_ours = options_.config.find_profile(pod->spec->scheduler_name) != nullptr;
+  if (!is_ours || explanation.standing.state == PodState::kDeleting)
+    return take(explanation, [](NodeIndex) { return std::string_view(); });
+  cluster_.evaluate(pod, [&](const Evaluation& evaluation, const std::optional<PreemptionResult>& preemption,
+                             const Backend& backend, const Fork* fork) {
+    explanation.evaluation = evaluation;
+    explanation.preemption = preemption;
+    take(explanation,
+         [&](NodeIndex node) { return fork != nullptr ? fork->node_name(node) : backend.node_name(node); });
+  });
+}
+
+}  // namespace berth
