@@ -16,9 +16,11 @@ has fewer than 150 passes.
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -228,9 +230,7 @@ def run(package, program, source, args, results):
     results.processes += 1
     whole = False
     with open(os.path.join(WORK, f"{package.replace('/', '-')}.{results.processes}.json"), "w", encoding="utf-8") as log, \
-            subprocess.Popen(["nice", "-n", "5", *command], cwd=source, text=True, stdout=subprocess.PIPE,
-                             env=environment(scheduler_command(args.scheduler), IDLE_PLUGINS.get(package, "")),
-                             stderr=subprocess.STDOUT) as process:
+            started(command, source, environment(scheduler_command(args.scheduler), IDLE_PLUGINS.get(package, ""))) as process:
         for line in process.stdout:
             log.write(line)
             if line.startswith("{"):
@@ -240,6 +240,20 @@ def run(package, program, source, args, results):
             else:
                 print(line, end="")
     return whole
+
+
+@contextlib.contextmanager
+def started(command, source, variables):
+    """A test program with its output; with the program ends what it started: etcd outlives one that ends early."""
+    with subprocess.Popen(["nice", "-n", "5", *command], cwd=source, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=variables, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # nothing is left
 
 
 def scheduler_command(words):
@@ -258,6 +272,7 @@ def main():
     for name in args.packages:
         if name not in PACKAGES:
             sys.exit(f"upstream.py: {name}: {LEFT_OUT.get(name, 'no such package')}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # also ends what was started
     os.makedirs(os.path.join(WORK, "logs"), exist_ok=True)
     results, broken = Results(), []
     for package, (program, source) in build(args.packages).items():

@@ -16,7 +16,7 @@ Last line: live-upstream-perf: N rows, N failed.
 import argparse
 import os
 import re
-import subprocess
+import signal
 import sys
 
 import upstream
@@ -54,25 +54,26 @@ def workloads(source, wanted):
 
 def measure(program, source, workload, command):
     """{"pods": pods/s, "cpu": seconds, "memory": MiB, "error": text} of one run; what is missing was not measured."""
-    exact = "/".join(f"^{re.escape(part)}$" for part in ["BenchmarkPerfScheduling", *workload.split("/")])
+    exact = upstream.exact("BenchmarkPerfScheduling/" + workload)
     data = os.path.join(upstream.WORK, "perf-data")
-    done = subprocess.run([program, "-test.run", "^$", "-test.bench", exact, "-test.benchtime", "1ns", "-test.timeout", "40m",
-                           "-data-items-dir", data, "-perf-scheduling-label-filter", ""], cwd=source, text=True,
-                          env=upstream.environment(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    arguments = [program, "-test.run", "^$", "-test.bench", exact, "-test.benchtime", "1ns", "-test.timeout", "40m",
+                 "-data-items-dir", data, "-perf-scheduling-label-filter", ""]
+    with upstream.started(arguments, source, upstream.environment(command)) as process:
+        output = process.stdout.read()
     with open(os.path.join(upstream.WORK, "perf.log"), "a", encoding="utf-8") as log:
-        log.write(f"# {command} {workload}\n{done.stdout}\n")
+        log.write(f"# {command} {workload}\n{output}\n")
     result = {}
     # A workload below upstream's threshold ends with an error that has the figure.
     for name, pattern in (("pods", r"([0-9.]+) SchedulingThroughput/Average|expected SchedulingThroughput Average to be higher: got ([0-9.]+)"),
                           ("cpu", r"LIVE-UPSTREAM: used \d+: ([0-9.]+) s"), ("memory", r"LIVE-UPSTREAM: used .* s, (\d+) MiB")):
-        found = re.search(pattern, done.stdout)
+        found = re.search(pattern, output)
         if found:
             result[name] = float(next(group for group in found.groups() if group))
-    failed = re.search(r"LIVE-UPSTREAM: failed \d+: (.*)", done.stdout)
+    failed = re.search(r"LIVE-UPSTREAM: failed \d+: (.*)", output)
     if failed:
         result["error"] = failed[1]
     elif "pods" not in result:
-        lines = [line for line in done.stdout.splitlines() if "rror" in line or "FAIL" in line]
+        lines = [line for line in output.splitlines() if "rror" in line or "FAIL" in line]
         result["error"] = lines[0].strip()[:200] if lines else "no SchedulingThroughput"
     return result
 
@@ -100,6 +101,7 @@ def main():
     parser.add_argument("--workloads", default="", help="regular expression of test case/workload")
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # also ends what was started
     os.makedirs(os.path.join(upstream.WORK, "logs"), exist_ok=True)
     schedulers = [upstream.scheduler_command("build/live/bin/kube-scheduler"), upstream.scheduler_command(args.berth + " scheduler")]
     lines, failed = [HEAD], 0
