@@ -60,12 +60,12 @@ struct Way {
   StoredPtr<T> json(const Bytes& bytes) {
     WatchLine line;
     if (!text.read_line(bytes.line, line) || !text.read_version(line.object, version)) return nullptr;
-    return reader.read<T>({resource, line.object});
+    return reader.read<T>({resource, line.object, &version});
   }
   StoredPtr<T> protobuf(const Bytes& bytes) {
     WatchLine line;
     if (!frames.read_frame(bytes.frame, line) || !text.read_version(line.object, version)) return nullptr;
-    return reader.read<T>({resource, line.object});
+    return reader.read<T>({resource, line.object, &version});
   }
 
   WatchedResource resource;

@@ -26,7 +26,6 @@ const char* read_fields(std::string_view bytes, std::initializer_list<WantedFiel
     std::uint32_t number = 0;
     WireType type{};
     if (const char* const problem = reader.read_tag(number, type)) return problem;
-    std::string_view ignored;
     std::string_view* out = nullptr;
     for (const WantedField& field : wanted)
       if (field.number == number) out = &field.out;
@@ -102,7 +101,7 @@ const char* read_list(std::string_view message, ProtoListMeta& out,
       if (!on_item(content)) return nullptr;
     } else if (const char* const problem =
                    read_fields(content, {{field_number("ListMeta", "resourceVersion"), out.resource_version},
-                                         {field_number("ListMeta", "continue"), out.continue_}})) {
+                                         {field_number("ListMeta", "continue"), out.next_page}})) {
       return problem;
     }
   }

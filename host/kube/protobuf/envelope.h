@@ -32,7 +32,7 @@ const char* read_watch_event(std::string_view bytes, ProtoWatchEvent& out);
 
 struct ProtoListMeta {
   std::string_view resource_version;  ///< empty: there is none
-  std::string_view continue_;         ///< empty: the list is complete
+  std::string_view next_page;         ///< value of `continue`; empty: the list is complete
 };
 /// @param on_item  called with each message of a list; false ends the reading
 /// @return null, also where on_item ended it; or what is wrong

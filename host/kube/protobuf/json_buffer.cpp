@@ -111,6 +111,8 @@ void JsonBuffer::put_string(std::string_view text) {
 /// The rest of a string, and its quote.
 void JsonBuffer::put_escaped(std::string_view text) {
   constexpr std::size_t kEscapeBytes = 6;
+  constexpr std::string_view kControl = "\\u00";
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   constexpr std::string_view kHex = "0123456789abcdef";
   char* const begin = reserve(text.size() * kEscapeBytes + 1);
   char* to = begin;
@@ -123,7 +125,7 @@ void JsonBuffer::put_escaped(std::string_view text) {
       *to++ = '\\';
       *to++ = c;
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::memcpy(to, "\\u00", 4);
+      std::memcpy(to, kControl.data(), kControl.size());
       to[4] = kHex[static_cast<unsigned char>(c) >> 4];
       to[5] = kHex[static_cast<unsigned char>(c) & 15];
       to += kEscapeBytes;
@@ -131,8 +133,8 @@ void JsonBuffer::put_escaped(std::string_view text) {
       std::memcpy(to, text.data(), length);
       to += length;
     } else {
-      std::memcpy(to, "\xEF\xBF\xBD", 3);
-      to += 3;
+      std::memcpy(to, kReplacement.data(), kReplacement.size());
+      to += kReplacement.size();
       length = 1;
     }
     text.remove_prefix(length);

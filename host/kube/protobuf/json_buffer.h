@@ -26,6 +26,7 @@ class JsonBuffer {
     ++size_;
   }
   void put(std::string_view raw) {
+    if (raw.empty()) return;  // its pointer may be null, which memcpy() must not get
     std::memcpy(reserve(raw.size()), raw.data(), raw.size());
     size_ += raw.size();
   }

@@ -42,7 +42,9 @@ ApiObjectReader::ApiObjectReader() : decoding_(std::make_unique<Decoding>()) {}
 bool ApiObjectReader::decode(const Text& text) {
   problem_.clear();
   out_ = {};
-  if (!text_.read_version(text.json, version_)) {
+  if (text.version != nullptr) {
+    version_ = *text.version;
+  } else if (!text_.read_version(text.json, version_)) {
     problem_ = text_.problem();
     return false;
   }

@@ -23,7 +23,8 @@ class ApiObjectReader {
 
   struct Text {
     const WatchedResource& resource;
-    std::string_view json;  ///< with kSlicePaddingBytes readable bytes behind it
+    std::string_view json;                   ///< with kSlicePaddingBytes readable bytes behind it
+    const ObjectVersion* version = nullptr;  ///< of the object; null: it is read here
   };
   /// T is the kind of the resource. Of a pod the condition PodScheduled is kept while it is on no node.
   /// @return null, with the reason in problem(), for what cannot be read; null without a reason for a pod that is

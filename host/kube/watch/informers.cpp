@@ -45,8 +45,8 @@ class Copy : public ReflectedObjects {
       : state_(state), resource_(resource), index_(index) {}
 
   void begin_list() override { listed_.clear(); }
-  void add_listed(std::string_view json) override {
-    if (StoredPtr<T> object = read(json)) listed_.push_back(std::move(object));
+  void add_listed(std::string_view json, const ObjectVersion* version) override {
+    if (StoredPtr<T> object = read(json, version)) listed_.push_back(std::move(object));
   }
   void end_list() override {
     const bool is_first = !std::exchange(is_listed_, true);
@@ -56,8 +56,8 @@ class Copy : public ReflectedObjects {
     flush();
     if (is_first) state_.note_synced(index_);
   }
-  void apply(WatchLineType type, std::string_view json) override {
-    StoredPtr<T> object = read(json);
+  void apply(WatchLineType type, std::string_view json, const ObjectVersion& version) override {
+    StoredPtr<T> object = read(json, &version);
     if (object != nullptr && type != WatchLineType::kDeleted) return set(std::move(object));
     if (object != nullptr) return remove(key_of(*object->object));
     if (!state_.reader.finished_pod().empty()) remove_finished(state_.reader.finished_pod());
@@ -77,8 +77,8 @@ class Copy : public ReflectedObjects {
   }
 
  private:
-  StoredPtr<T> read(std::string_view json) {
-    StoredPtr<T> object = state_.reader.read<T>({resource_, json});
+  StoredPtr<T> read(std::string_view json, const ObjectVersion* version) {
+    StoredPtr<T> object = state_.reader.read<T>({resource_, json, version});
     if (object == nullptr && !state_.reader.problem().empty()) {
       {
         const std::lock_guard lock(state_.mutex);

@@ -153,10 +153,10 @@ bool Reflector::take_event(const WatchLine& event) {
   if (!reader_.read_version(event.object, version_)) return end_with(reader_.problem());
   if (event.type != WatchLineType::kBookmark) {
     if (is_synced_) {
-      parts_.objects.apply(event.type, event.object);
+      parts_.objects.apply(event.type, event.object, version_);
       resource_version_ = std::to_string(version_.resource_version);
     } else {
-      parts_.objects.add_listed(event.object);
+      parts_.objects.add_listed(event.object, &version_);
     }
     return true;
   }
@@ -256,10 +256,10 @@ void Reflector::take_page(HttpResponse response) {
 
 bool Reflector::read_protobuf_page(std::string_view body) {
   ProtoListMeta meta;
-  if (!frame_reader_.read_list(body, meta, [this](std::string_view json) { parts_.objects.add_listed(json); }))
+  if (!frame_reader_.read_list(body, meta, [this](std::string_view json) { parts_.objects.add_listed(json, nullptr); }))
     return false;
   if (meta.resource_version.empty()) return false;
-  continue_ = meta.continue_;
+  continue_ = meta.next_page;
   resource_version_ = meta.resource_version;
   return true;
 }
@@ -293,7 +293,7 @@ bool Reflector::read_page(std::string_view text) {
         simdjson::ondemand::object object;
         std::string_view json;
         if (item.get_object().get(object) || object.raw_json().get(json)) return false;
-        parts_.objects.add_listed(json);
+        parts_.objects.add_listed(json, nullptr);
       }
     }
   }

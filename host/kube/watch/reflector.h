@@ -26,11 +26,12 @@ class ReflectedObjects {
   /// Objects of a list follow, by add_listed(), and replace all that there is at end_list(). A list that was begun and
   /// not ended is dropped by the next begin_list().
   virtual void begin_list() = 0;
-  /// @param json  one object, with kSlicePaddingBytes readable bytes behind it
-  virtual void add_listed(std::string_view json) = 0;
+  /// @param json     one object, with kSlicePaddingBytes readable bytes behind it
+  /// @param version  its own; null: not read yet
+  virtual void add_listed(std::string_view json, const ObjectVersion* version) = 0;
   virtual void end_list() = 0;
   /// Of a watch: kAdded, kModified or kDeleted.
-  virtual void apply(WatchLineType type, std::string_view json) = 0;
+  virtual void apply(WatchLineType type, std::string_view json, const ObjectVersion& version) = 0;
   /// What was applied may be looked at: a piece of the stream is read.
   virtual void flush() = 0;
   /// Why the copy is not up to date; empty: it is. Told when that changes.

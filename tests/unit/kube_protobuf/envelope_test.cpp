@@ -54,7 +54,7 @@ TEST(ProtobufEnvelope, AListGivesItsItems) {
       wire(1, wire(2, "7") + wire(3, "next") + wire(4, 100)) + wire(2, "a") + wire(2, "") + wire(9, 1);
   ASSERT_EQ(read_list(list, meta, note), nullptr);
   EXPECT_EQ(meta.resource_version, "7");
-  EXPECT_EQ(meta.continue_, "next");
+  EXPECT_EQ(meta.next_page, "next");
   EXPECT_EQ(items, (std::vector<std::string>{"a", ""}));
   EXPECT_STREQ(read_list(list + "\x12\x05", meta, note), "is longer than what is there");
   items.clear();

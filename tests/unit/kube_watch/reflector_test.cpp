@@ -29,12 +29,12 @@ std::string error(int code, std::string_view message = "no") {
 class Recorder : public ReflectedObjects {
  public:
   void begin_list() override { listed = 0; }
-  void add_listed(std::string_view json) override {
+  void add_listed(std::string_view json, const ObjectVersion*) override {
     ++listed;
     last = json;
   }
   void end_list() override { told.push_back("list of " + std::to_string(listed)); }
-  void apply(WatchLineType type, std::string_view json) override {
+  void apply(WatchLineType type, std::string_view json, const ObjectVersion&) override {
     last = json;
     told.push_back(std::vector<std::string>{"added", "modified", "deleted"}.at(static_cast<std::size_t>(type)));
   }
