@@ -31,6 +31,7 @@ class ExplainRouteTest : public LiveSchedulerTest {
   }
   void open_with_a_refused_pod() {
     open();
+    ASSERT_TRUE(has_request("POST /api/v1/namespaces/a/pods/first/binding"));  // the watches are open
     http->send("/api/v1/pods", watch_line("ADDED", pod("second", 4)));
     http->send("/api/v1/pods", watch_line("ADDED", pod("third", 5)));
     ASSERT_TRUE(has_request("PATCH /api/v1/namespaces/a/pods/third/status"));
