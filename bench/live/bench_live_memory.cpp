@@ -104,6 +104,7 @@ class NoLog : public InformerLog {
   void on_resource_problem(std::string_view resource, std::string_view problem) override {
     if (!problem.empty()) fail(resource, problem);
   }
+  void on_json_only(std::string_view) override {}
   void on_unreadable_object(std::string_view resource, std::string_view problem) override { fail(resource, problem); }
 
  private:
