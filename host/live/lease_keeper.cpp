@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/kube/calls/api_requests.h"
+
 namespace berth {
 
 LeaseKeeper::LeaseKeeper(Parts parts, ElectionOptions options, std::function<std::int64_t()> wall_time_us,
@@ -40,7 +42,11 @@ void LeaseKeeper::step() {
     if (elector_.is_done()) done_.notify_all();
   }
   for (const std::string& message : messages) parts_.log.info(message);
-  for (HttpRequest& event : events) parts_.client.start(std::move(event), [](const HttpResponse&) {});
+  for (HttpRequest& event : events)
+    parts_.client.start(std::move(event), [this](const HttpResponse& response) {
+      if (!response.is_success())
+        parts_.log.warning("The event of the election was not written", {{"err", status_of_answer(response).message}});
+    });
   if (has_changed) parts_.on_change();
   if (next)
     parts_.client.start(std::move(next->request), [this, id = next->id](const HttpResponse& response) {

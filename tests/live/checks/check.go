@@ -140,7 +140,8 @@ func (t *T) finish() {
 		}
 	}
 	var missing []string
-	t.eventually(5*time.Second, func() string {
+	// An event whose writing failed is tried again after ten seconds at most, and a quarter more.
+	t.eventually(15*time.Second, func() string {
 		if missing = t.Observer.WithoutEvent(); len(missing) > 0 && !t.eventless {
 			return fmt.Sprint("no Scheduled event of ", missing)
 		}

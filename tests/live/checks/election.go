@@ -114,6 +114,7 @@ var electionChecks = []Check{
 		time.Sleep(time.Second)
 		t.pod("before", "")
 		t.boundTo("before", "a")
+		t.event(t.get("before"), "Scheduled", "Successfully assigned "+t.Namespace+"/before to a") // a kill may lose it
 		first.Kill()
 		killed := time.Now()
 		t.pod("p", "")

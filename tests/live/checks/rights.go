@@ -98,11 +98,16 @@ var needs = map[string]func(*T, *cluster.Scheduler){
 	"pods/status patch":           func(t *T, _ *cluster.Scheduler) { t.refusedOnce() },
 	"events.k8s.io/events create": func(t *T, _ *cluster.Scheduler) { t.refusedOnce() },
 	"events.k8s.io/events patch": func(t *T, _ *cluster.Scheduler) {
-		t.refusedOnce()
-		for i := range 4 { // the same event again makes a series
+		// Each pod more in zone x moves p, which is refused in the same words: the same event again makes a series.
+		t.node("a", "metadata: {labels: {zone: x}}")
+		t.node("b", "metadata: {labels: {zone: y}}")
+		t.filler("full", "b", "", "4")
+		t.filler("first", "a", "", "10m", "app=web")
+		t.pod("p", spread("DoNotSchedule", "zone", "")+", "+requests("cpu: 1"), "app=web")
+		for i := range 4 {
 			t.eventually(bindLimit, func() string { return orWait(condition(t.get("p")).Status == "False", "p is not refused") })
-			time.Sleep(1200 * time.Millisecond)
-			t.nodes(fmt.Sprint("more", i))
+			time.Sleep(1200 * time.Millisecond) // its backoff
+			t.filler(fmt.Sprint("more", i), "a", "", "10m", "app=web")
 		}
 	},
 	"persistentvolumes patch": func(t *T, _ *cluster.Scheduler) {

@@ -58,6 +58,16 @@ TEST_F(LeaseKeeperTest, LeadsOnceTheLeaseIsItsOwn) {
   EXPECT_NE(captured.text().find("successfully acquired lease"), std::string::npos) << captured.text();
 }
 
+TEST_F(LeaseKeeperTest, AnEventThatIsRefusedIsNamedInTheLog) {
+  http.answer(404, R"({"kind":"Status","code":404,"message":"not found"})");
+  http.answer(201, lease("me"));
+  ASSERT_FALSE(http.calls.empty());
+  EXPECT_NE(http.calls[0].request.path.find("/events"), std::string::npos);
+  http.answer(403, R"({"kind":"Status","code":403,"message":"events is forbidden"})");
+  EXPECT_NE(captured.text().find("events is forbidden"), std::string::npos) << captured.text();
+  EXPECT_TRUE(keeper.is_leading());
+}
+
 TEST_F(LeaseKeeperTest, RenewsEveryRetryPeriod) {
   lead();
   for (int i = 0; i < 5; ++i) {
