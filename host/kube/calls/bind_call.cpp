@@ -33,6 +33,7 @@ class BindCall : public KubeCall {
 
  private:
   static constexpr int kForbidden = 403;
+  static constexpr int kRefusalsMax = 8;  ///< of reading the pod, in some thirteen seconds
   static constexpr int kUnsupportedMediaType = 415;
 
   void send_binding(BodyFormat format) {
@@ -42,7 +43,9 @@ class BindCall : public KubeCall {
   void take_pod(const HttpResponse& response) {
     if (response.status == 404) return finish(status_of_answer(response));
     if (!response.is_success()) {
-      if (response.status != kForbidden && send_again()) return;
+      // An API server that has just started refuses everything until it has read its roles.
+      const bool is_refused = response.status == kForbidden && ++refusals_ >= kRefusalsMax;
+      if (!is_refused && send_again()) return;
       failure_.message += "; whether the pod is bound cannot be read: " + status_of_answer(response).message;
       return finish(std::move(failure_));
     }
@@ -65,6 +68,7 @@ class BindCall : public KubeCall {
   BodyFormat format_ = BodyFormat::kJson;  ///< of the last binding that was sent
   StoreStatus failure_;                    ///< of the binding
   bool is_reading_ = false;
+  int refusals_ = 0;
 };
 
 }  // namespace

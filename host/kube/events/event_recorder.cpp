@@ -20,6 +20,8 @@ constexpr int kDoublings = 5;  ///< until kRetryUs is reached
 constexpr double kRetryJitter = 0.25;
 constexpr int kTriesMax = 12;
 constexpr int kRetryAftersMax = 10;
+constexpr int kForbidden = 403;
+constexpr int kRefusalsMax = 5;  ///< in some eight seconds
 constexpr std::int64_t kRetryAfterMaxS = 3600;
 constexpr std::size_t kNoteBytesMax = 1024;
 constexpr std::size_t kMessagesMax = 100;
@@ -209,6 +211,11 @@ void EventRecorder::on_refused(Write write, const HttpResponse& response) {
     write.form = Form::kCreate;
     ready_.push_front(std::move(write));
     return;
+  }
+  // An API server that has just started refuses everything until it has read its roles.
+  if (response.status == kForbidden && ++write.refusals < kRefusalsMax) {
+    const std::int64_t delay_us = jittered_delay_us(write.refusals - 1);
+    return try_later(std::move(write), delay_us);
   }
   // Between the patch and the creation that took its place another writer created it.
   const bool is_series = write.event.series.has_value();

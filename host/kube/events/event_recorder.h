@@ -102,6 +102,7 @@ class EventRecorder {
     Form form = Form::kCreate;
     int tries = 0;
     int retry_afters = 0;
+    int refusals = 0;  ///< answers 403
   };
 
   void put(Write write);

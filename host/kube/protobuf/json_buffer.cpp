@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kube/protobuf/json_buffer.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <utility>
 
 namespace berth {
@@ -34,24 +35,10 @@ bool is_special(char c) {
 
 /// Bytes of the character at the beginning of `text`; 0: it is not UTF-8.
 std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;   // shorter forms
-    const unsigned high = first == 0xED ? 0x9F : 0xBF;  // halves of surrogate pairs
-    return continues(1, low, high) && continues(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;  // behind U+10FFFF
-    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
+  utf8proc_int32_t code = 0;
+  const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                   static_cast<utf8proc_ssize_t>(text.size()), &code);
+  return length > 0 ? static_cast<std::size_t>(length) : 0;
 }
 
 }  // namespace
@@ -68,27 +55,6 @@ void JsonBuffer::put_number(std::int64_t number) {
   constexpr std::size_t kDigitsMax = 20;
   char* const to = reserve(kDigitsMax);
   size_ += static_cast<std::size_t>(std::to_chars(to, to + kDigitsMax, number).ptr - to);
-}
-
-void JsonBuffer::put_time(std::int64_t seconds) {
-  using namespace std::chrono;
-  const sys_seconds time{std::chrono::seconds(seconds)};
-  const sys_days day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(time - day);
-  constexpr std::string_view kShape = "\"0000-00-00T00:00:00Z\"";
-  char* const to = reserve(kShape.size());
-  std::memcpy(to, kShape.data(), kShape.size());
-  size_ += kShape.size();
-  const auto put_digits = [&](std::size_t last, std::int64_t number) {
-    for (; number > 0; number /= 10) to[last--] = static_cast<char>('0' + number % 10);
-  };
-  put_digits(4, static_cast<int>(date.year()));
-  put_digits(7, static_cast<unsigned>(date.month()));
-  put_digits(10, static_cast<unsigned>(date.day()));
-  put_digits(13, clock.hours().count());
-  put_digits(16, clock.minutes().count());
-  put_digits(19, clock.seconds().count());
 }
 
 void JsonBuffer::put_string(std::string_view text) {

@@ -47,8 +47,6 @@ class JsonBuffer {
   /// Takes the comma behind the outermost value away.
   void end() { --size_; }
   void put_number(std::int64_t number);
-  /// As RFC 3339 in UTC, in quotes. @param seconds  of a year from 1 to 9999, since 1970
-  void put_time(std::int64_t seconds);
   /// In quotes. What is not UTF-8 becomes U+FFFD, byte by byte, as Go's encoding/json has it.
   void put_string(std::string_view text);
 

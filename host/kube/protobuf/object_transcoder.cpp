@@ -2,6 +2,7 @@
 #include "host/kube/protobuf/object_transcoder.h"
 
 #include "host/kube/protobuf/wire_reader.h"
+#include "host/objects/json_out.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -155,7 +156,7 @@ bool ObjectTranscoder::put_leaf(FieldKind kind, std::string_view bytes) {
     std::int64_t seconds = 0;
     if (const char* const problem = read_only_field(bytes, seconds)) return fail(problem);
     if (seconds < kFirstSecond || seconds > kLastSecond) return fail("is no time of the years 1 to 9999");
-    out_.put_time(seconds);
+    out_.put_string(format_time(seconds * 1'000'000));
   } else {
     out_.put_string(bytes);
   }

@@ -160,11 +160,31 @@ TEST_F(KubeClientTest, AfterAConflictThePodIsRead) {
 }
 
 TEST_F(KubeClientTest, AnUnknownOutcomeThatMayNotBeReadIsAFailureThatSaysBoth) {
+  const std::string forbidden = R"({"kind":"Status","message":"pods \"p\" is forbidden"})";
   bind();
   http.fail(false, "the answer was lost");
   EXPECT_FALSE(answer());
-  http.answer(403, R"({"kind":"Status","message":"pods \"p\" is forbidden"})");
+  const std::int64_t began_us = clock.now_us();
+  for (int i = 0; i < 7; ++i) {
+    http.answer(403, forbidden);
+    EXPECT_FALSE(answer()) << "a server that has just started refuses everything for a moment";
+    wait();
+  }
+  http.answer(403, forbidden);
   EXPECT_EQ(answer()->message, "the answer was lost; whether the pod is bound cannot be read: pods \"p\" is forbidden");
+  EXPECT_LT(clock.now_us() - began_us, 20'000'000);
+}
+
+TEST_F(KubeClientTest, AnUnknownOutcomeIsReadOnceTheServerHasItsRoles) {
+  bind();
+  http.fail(false, "the answer was lost");
+  EXPECT_FALSE(answer());
+  http.answer(403);
+  EXPECT_FALSE(answer());
+  wait();
+  EXPECT_EQ(open(), "GET /api/v1/namespaces/a/pods/p");
+  http.answer(200, pod_text("u", "n"));
+  EXPECT_TRUE(answer()->is_success());
 }
 
 TEST_F(KubeClientTest, AnUnknownOutcomeIsReadUntilTheDeadline) {

@@ -263,13 +263,33 @@ TEST_F(EventRecorderTest, TriesTwelveTimesWithoutAnAnswer) {
 
 TEST_F(EventRecorderTest, ARefusedEventIsDroppedAtOnce) {
   start_ready();
-  for (const int status : {400, 403, 404, 409, 422, 500, 503}) {
+  for (const int status : {400, 404, 409, 422, 500, 503}) {
     fail("a" + std::to_string(status));
     answer({.status = status, .body = "no\x1b"});
     EXPECT_EQ(recorder->waiting(), 0u) << status;
   }
-  EXPECT_EQ(recorder->counts().rejected, 7);
+  EXPECT_EQ(recorder->counts().rejected, 6);
   EXPECT_NE(recorder->take_messages().at(0).find("status 400: \"no\\u001b\""), std::string::npos);
+}
+
+TEST_F(EventRecorderTest, AnEventThatIsForbiddenIsTriedForAMoment) {
+  start_ready();
+  fail("a");
+  answer({.status = 403});
+  EXPECT_FALSE(recorder->next_request());
+  pass(kSecond);
+  answer({.status = 201});
+  EXPECT_EQ(recorder->counts().written, 1);
+  fail("b");
+  for (int i = 0; i < 4; ++i) {
+    answer({.status = 403, .body = "who are you"});
+    EXPECT_EQ(recorder->waiting(), 1u);
+    pass(5 * kSecond);
+  }
+  answer({.status = 403, .body = "who are you"});
+  EXPECT_EQ(recorder->waiting(), 0u);
+  EXPECT_EQ(recorder->counts().rejected, 1);
+  EXPECT_NE(recorder->take_messages().at(0).find("status 403: \"who are you\""), std::string::npos);
 }
 
 TEST_F(EventRecorderTest, AConflictAfterALostAnswerIsASuccess) {
