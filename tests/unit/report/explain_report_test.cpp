@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "host/report/document_formats.h"
 #include "host/report/output.h"
 #include "tests/unit/report/cluster_builder.h"
 
