@@ -164,7 +164,7 @@ Answer explain(const State& given, const std::shared_ptr<Cluster>& cluster, cons
     const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
     auto named = copy_of(*pod.given);
     named->node_name = given.fork.node_of_pod(pod.uid);
-    Explanation explanation{named->full_name(), named, {}, {}};
+    Explanation explanation{named->full_name(), named, PodStanding()};
     if (!named->node_name.empty()) explanation.standing.state = PodState::kRunning;
     JsonText writer(result->json);
     const auto write = [&](const auto& name_of) {

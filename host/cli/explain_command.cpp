@@ -13,33 +13,20 @@
 #include "host/config/config_reader.h"
 #include "host/report/document_formats.h"
 #include "host/report/explain_report.h"
-#include "host/report/nearest_miss.h"
 #include "host/report/output.h"
 #include "host/report/terminal.h"
 #include "host/scheduler/explain_document.h"
 #include "host/scheduler/explainer.h"
-#include "plugins/inter_pod_affinity/rule.h"
-#include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
 
-ScheduleOptions with_topology_filters_alone(ScheduleOptions options) {
-  for (Profile& profile : options.config.profiles)
-    std::erase_if(profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)], [](const EnabledPlugin& plugin) {
-      return plugin.name != PodTopologySpread::name && plugin.name != InterPodAffinity::name;
-    });
-  return options;
-}
-
-/// The records of one or many pods; what they need is made once.
+/// The records of one or many pods.
 class ExplainOutput {
  public:
-  /// `objects` and `options` must outlive it.
-  ExplainOutput(const ExplainCommand& command, const ClusterObjects& objects, const ScheduleOptions& options,
-                Explainer& explainer)
-      : objects_(objects),
-        options_(options),
+  /// `config` and `explainer` must outlive it.
+  ExplainOutput(const ExplainCommand& command, const SchedulerConfig& config, Explainer& explainer)
+      : config_(config),
         explainer_(explainer),
         json_(command.format == "json"),
         terminal_(Terminal::of(STDOUT_FILENO)),
@@ -53,58 +40,29 @@ class ExplainOutput {
       return;
     }
     if (count_++ > 0) output_.write("\n");
-    if (!is_evaluated(explanation)) {
-      output_.write(explain_report(explanation, names, nullptr, terminal_));
-      return;
-    }
-    const Evaluation topology = topology_of(found.pod, explanation.evaluation);
-    const MissFinder& finder = finder_for(explanation);
-    const MissSearch search{profile_of(*found.pod), topology, finder};
-    output_.write(explain_report(explanation, names, &search, terminal_));
+    output_.write(explain_report(explanation, names, explainer_.cluster(), terminal_));
   }
   void flush() { output_.flush(); }
 
  private:
-  /// Pods of no scheduler or of another one are not evaluated on the nodes.
-  bool is_evaluated(const Explanation& explanation) const {
-    const PodState state = explanation.standing.state;
-    return state != PodState::kDeleting && state != PodState::kOtherScheduler &&
-           options_.config.find_profile(explanation.pod->spec->scheduler_name) != nullptr;
-  }
   Explanation explain(const FoundPod& found) {
-    Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod), {}};
-    if (!is_evaluated(explanation)) return explanation;
+    Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod)};
+    if (explanation.standing.state == PodState::kDeleting) return explanation;
+    explanation.profile = config_.find_profile(found.pod->spec->scheduler_name);
+    if (explanation.profile == nullptr) return explanation;
     explanation.evaluation = explainer_.explain(found.pod);
     explanation.preemption = explainer_.preempt(found.pod, explanation.evaluation);
-    if (!json_) explanation.claims = explainer_.claims(*found.pod, explanation.evaluation);
+    if (json_) return explanation;
+    explanation.claims = explainer_.claims(*found.pod, explanation.evaluation);
+    if (any_refuses(explanation.evaluation)) explanation.topology = explainer_.explain_topology(found.pod);
     return explanation;
   }
-  /// Counts every running pod; for a running pod, every other one.
-  const MissFinder& finder_for(const Explanation& explanation) {
-    if (explanation.standing.state == PodState::kRunning)
-      return finder_without_.emplace(objects_, explanation.pod.get());
-    if (!finder_) finder_.emplace(objects_);
-    return *finder_;
-  }
-  /// Of a pod that is evaluated, which has one.
-  const Profile& profile_of(const Pod& pod) const { return *options_.config.find_profile(pod.spec->scheduler_name); }
-  /// What topology rules say where another plugin spoke first, so that a near miss does not forget them.
-  Evaluation topology_of(const PodPtr& pod, const Evaluation& evaluation) {
-    const auto is_refused = [](const NodeEvaluation& node) { return !node.feasible; };
-    if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), is_refused)) return {};
-    if (!topology_explainer_) topology_explainer_.emplace(objects_, with_topology_filters_alone(options_));
-    return topology_explainer_->explain(pod);
-  }
 
-  const ClusterObjects& objects_;
-  const ScheduleOptions& options_;
+  const SchedulerConfig& config_;
   Explainer& explainer_;
   bool json_;
   Terminal terminal_;
   Output output_;
-  std::optional<MissFinder> finder_;
-  std::optional<MissFinder> finder_without_;
-  std::optional<Explainer> topology_explainer_;
   std::size_t count_ = 0;
 };
 
@@ -148,7 +106,7 @@ ExitCode run(const ExplainCommand& command) {
     say_missing_inputs(input.objects, options.config, pods_of(pods));
     if (pods.empty()) say_that_none_is_pending(command.name_space);
   }
-  ExplainOutput output(command, input.objects, options, explainer);
+  ExplainOutput output(command, options.config, explainer);
   // Where the output goes to the terminal too, it shows by itself how far the work has come.
   std::optional<ProgressBar> bar;
   if (!Terminal::of(STDOUT_FILENO).interactive) bar.emplace("explaining pods");

@@ -66,8 +66,9 @@ std::string read_question(const ServedRequest& request, Question& question) {
   return {};
 }
 
-std::string answer_text(const Question& question, const Explanation& explanation, const NodeNames& names) {
-  if (question.is_text) return explain_report(explanation, names, nullptr, Terminal());
+std::string answer_text(const Question& question, const Explanation& explanation, const NodeNames& names,
+                        const ClusterCache& cluster) {
+  if (question.is_text) return explain_report(explanation, names, cluster, Terminal());
   std::string text;
   {
     Output output(text);
@@ -82,8 +83,9 @@ std::optional<std::string> explained(const Question& question, const SchedulingL
   const PodPtr pod = loop.find_pod(question.name_space, question.name);
   if (pod == nullptr) return std::nullopt;
   std::string text;
-  loop.explain(pod, [&](const Explanation& explanation, const NodeNames& names) {
-    text = answer_text(question, explanation, names);
+  const ExplainDepth depth = question.is_text ? ExplainDepth::kReport : ExplainDepth::kRecord;
+  loop.explain(pod, depth, [&](const Explanation& explanation, const NodeNames& names) {
+    text = answer_text(question, explanation, names, loop.cache());
   });
   return text;
 }

@@ -188,7 +188,7 @@ class LiveProcess {
     events_.emplace(EventWriter::Parts{*limited_events_, *events_client_, clock_,
                                        [this](const std::string& line) { log_.warning(line); }},
                     std::move(options), around_.wall_time_us, std::random_device()());
-    event_sink_.emplace(*events_);
+    event_sink_.emplace(*events_, [this](const Pod& pod) { return scheduler_->watched_version(pod); });
   }
 
   void open_server() {

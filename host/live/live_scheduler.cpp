@@ -211,6 +211,8 @@ std::vector<ResourceState> LiveScheduler::resources() const { return state_->inf
 
 StoreContents LiveScheduler::contents() const { return state_->informers->contents(); }
 
+std::uint64_t LiveScheduler::watched_version(const Pod& pod) const { return state_->informers->version_of(pod); }
+
 bool LiveScheduler::read(const std::function<void(const SchedulingLoop&)>& read) {
   std::promise<void> done;
   std::future<void> future = done.get_future();

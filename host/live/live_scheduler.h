@@ -77,6 +77,8 @@ class LiveScheduler {
   std::vector<ResourceState> resources() const;
   /// All that the watches know now.
   StoreContents contents() const;
+  /// Informers::version_of(). On the thread of the watches' client.
+  std::uint64_t watched_version(const Pod& pod) const;
   /// Runs `read` on the scheduler's thread, between two steps, and waits for it. @return false: the scheduler does not
   /// run (yet, or any more)
   bool read(const std::function<void(const SchedulingLoop&)>& read);

@@ -30,8 +30,9 @@ void WrittenEvents::note(const StoredPtr<Pod>& before, const StoredPtr<Pod>& aft
 }
 
 std::string WrittenEvents::version_of(const Pod& pod) const {
-  const auto version = versions_.find(pod.uid());
-  return version == versions_.end() ? std::string() : std::to_string(version->second);
+  const auto kept = versions_.find(pod.uid());
+  const std::uint64_t version = kept == versions_.end() ? watched_(pod) : kept->second;
+  return version == 0 ? std::string() : std::to_string(version);
 }
 
 }  // namespace berth

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "host/kube/events/event_writer.h"
 #include "host/live/live_scheduler.h"
@@ -14,7 +16,10 @@ namespace berth {
 /// What the loop records goes to the API server, with the versions of pods that its author saw.
 class WrittenEvents : public EventSink {
  public:
-  explicit WrittenEvents(EventWriter& writer) : writer_(writer) {}
+  /// A pod's resourceVersion as the watches know it; 0: they do not know the pod.
+  using WatchedVersion = std::function<std::uint64_t(const Pod&)>;
+
+  WrittenEvents(EventWriter& writer, WatchedVersion watched) : writer_(writer), watched_(std::move(watched)) {}
   void add(const SchedulerEvent& event) override;
   void note_contents(const StoreContents& contents) override;
   void note_events(std::span<const WatchEvent> events) override;
@@ -24,7 +29,9 @@ class WrittenEvents : public EventSink {
   std::string version_of(const Pod& pod) const;
 
   EventWriter& writer_;
-  /// [uid] of pods on no node, and of those whose binding was not told yet. Victims that were bound before have none.
+  WatchedVersion watched_;
+  /// [uid] of pods on no node, and of those whose binding was not told yet: as the attempt saw them, which watches may
+  /// have overtaken.
   std::unordered_map<std::string, std::uint64_t> versions_;
 };
 

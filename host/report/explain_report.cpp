@@ -266,19 +266,21 @@ std::string preemption_text(const PreemptionResult& preemption, const NodeNames&
 }
 
 /// Empty when no node refuses.
-std::string nearest_miss(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
-                         const MissSearch& search, const Terminal& terminal) {
+std::string nearest_miss(const Explanation& explanation, const NodeNames& node_name, const ClusterCache& cluster,
+                         const Terminal& terminal) {
+  const Evaluation& evaluation = explanation.evaluation;
+  const Evaluation& topology = explanation.topology;
   std::vector<RefusedNode> refused;
   for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
     const NodeEvaluation& node = evaluation.nodes[i];
     if (node.feasible) continue;
     refused.push_back({node_name(node.node), std::nullopt});
-    if (i < search.topology.nodes.size())
-      refused.back().other_pods = change_of_other_pods(search.topology.nodes[i].status);
+    if (i < topology.nodes.size()) refused.back().other_pods = change_of_other_pods(topology.nodes[i].status);
   }
   if (refused.empty()) return {};
   return "\n" + terminal.paint("Nearest miss", Emphasis::kBold) + "\n" +
-         miss_text(search.finder.nearest(pod, search.profile, refused), terminal);
+         miss_text(MissFinder(cluster, explanation.pod.get()).nearest(*explanation.pod, *explanation.profile, refused),
+                   terminal);
 }
 
 }  // namespace
@@ -297,7 +299,7 @@ std::vector<NodeGroup> group_nodes(const Evaluation& evaluation) {
   return groups;
 }
 
-std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const MissSearch* search,
+std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const ClusterCache& cluster,
                            const Terminal& terminal) {
   const Evaluation& evaluation = explanation.evaluation;
   const std::vector<std::string> lines = lead(explanation, node_name);
@@ -313,7 +315,7 @@ std::string explain_report(const Explanation& explanation, const NodeNames& node
   const NodeEvaluation* own = own_node(explanation, node_name);
   if (own != nullptr && own->total != best.total) text += titled_scores("Scores of its node", *own, terminal);
   if (explanation.preemption) text += preemption_text(*explanation.preemption, node_name, terminal);
-  return search == nullptr ? text : text + nearest_miss(*explanation.pod, evaluation, node_name, *search, terminal);
+  return text + nearest_miss(explanation, node_name, cluster, terminal);
 }
 
 }  // namespace berth

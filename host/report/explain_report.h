@@ -22,17 +22,10 @@ struct NodeGroup {
 /// Feasible groups first, best total first; then refusing ones, largest first.
 std::vector<NodeGroup> group_nodes(const Evaluation& evaluation);
 
-/// What the nearest miss of a pod is looked for with.
-struct MissSearch {
-  const Profile& profile;      ///< of the pod
-  const Evaluation& topology;  ///< the pod under topology rules alone, nodes in the same order; empty: not asked
-  const MissFinder& finder;
-};
-
 /// The answer for people: where the pod stands, groups of nodes, scores of the best and of the pod's own node, the
 /// nearest miss and what it would take.
-/// @param search  null: nothing was evaluated
-std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const MissSearch* search,
+/// @param cluster  in which it was evaluated
+std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const ClusterCache& cluster,
                            const Terminal& terminal);
 
 }  // namespace berth

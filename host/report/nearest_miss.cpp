@@ -10,7 +10,6 @@
 #include "host/objects/json_out.h"
 #include "host/objects/node_match.h"
 #include "host/objects/pod_requests.h"
-#include "host/objects/pod_state.h"
 #include "host/objects/resources.h"
 #include "host/report/figures.h"
 #include "plugins/inter_pod_affinity/rule.h"
@@ -226,15 +225,21 @@ std::optional<NeededChange> change_of_other_pods(const Status& status) {
 
 double Miss::effort() const { return total_effort(changes); }
 
-MissFinder::MissFinder(const ClusterObjects& objects, const Pod* left_out) {
-  for (const NodePtr& node : objects.nodes) cache_.add_node(node);
-  for (const PodPtr& pod : objects.pods) {
-    if (is_on_node(*pod) && pod.get() != left_out) cache_.add_pod(pod);
-  }
+MissFinder::MissFinder(const ClusterCache& cluster, const Pod* left_out) : cluster_(cluster) {
+  const NodeInfo* const info = left_out == nullptr ? nullptr : cluster.node_of_pod(left_out->uid());
+  if (info == nullptr || info->node == nullptr) return;
+  without_.add_node(info->node);
+  for (const PodPtr& pod : info->pods)
+    if (pod->uid() != left_out->uid()) without_.assume_pod(pod, info->name);
+}
+
+const NodeInfo* MissFinder::find_node(std::string_view name) const {
+  const NodeInfo* const changed = without_.find_node(name);
+  return changed != nullptr ? changed : cluster_.find_node(name);
 }
 
 std::vector<NeededChange> MissFinder::changes(const Pod& pod, const Profile& profile, std::string_view node) const {
-  const NodeInfo* info = cache_.find_node(node);
+  const NodeInfo* info = find_node(node);
   if (info == nullptr || info->node == nullptr) return {};
   const auto filters = [&](std::string_view plugin) { return profile.enables(ExtensionPoint::kFilter, plugin); };
   Changes needed;

@@ -13,7 +13,6 @@
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/framework/status.h"
-#include "host/objects/cluster_objects.h"
 
 namespace berth {
 
@@ -39,12 +38,13 @@ struct Miss {
   double effort() const;
 };
 
-/// Recounts the use of every node once; then answers for any pod. Nominated pods are not counted. What other pods mean
-/// to a pod by topology is not recounted here but handed in.
+/// Answers for any pod. Nominated pods are not counted. What other pods mean to a pod by topology is not counted here
+/// but handed in.
 class MissFinder {
  public:
-  /// @param left_out  a running pod to treat as absent; null: none
-  explicit MissFinder(const ClusterObjects& objects, const Pod* left_out = nullptr);
+  /// @param cluster  must outlive this
+  /// @param left_out  a pod on a node to treat as absent; null: none
+  explicit MissFinder(const ClusterCache& cluster, const Pod* left_out = nullptr);
 
   /// Everything that stands between `pod` and `node`, not only what the first plugin says. Empty when this recount
   /// finds nothing, or when there is no such node.
@@ -54,7 +54,10 @@ class MissFinder {
   std::optional<Miss> nearest(const Pod& pod, const Profile& profile, std::span<const RefusedNode> refused) const;
 
  private:
-  ClusterCache cache_;
+  const NodeInfo* find_node(std::string_view name) const;
+
+  const ClusterCache& cluster_;
+  ClusterCache without_;  ///< the node of the pod that is left out, without it
 };
 
 }  // namespace berth

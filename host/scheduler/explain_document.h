@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,16 +14,16 @@
 
 namespace berth {
 
-using NodeNames = std::function<std::string_view(NodeIndex)>;
-
 /// What is known of one pod.
 struct Explanation {
   std::string name;  ///< "namespace/name"
   PodPtr pod;        ///< never null
   PodStanding standing;
-  Evaluation evaluation;                                      ///< without nodes where nothing was evaluated
+  const Profile* profile = nullptr;                           ///< of the pod; null: nothing was evaluated
+  Evaluation evaluation = {};                                 ///< without nodes where nothing was evaluated
   std::optional<PreemptionResult> preemption = std::nullopt;  ///< Explainer::preempt()
-  std::vector<std::vector<ClaimVerdict>> claims = {};         ///< Explainer::claims(); not part of the record
+  std::vector<std::vector<ClaimVerdict>> claims = {};         ///< claims_of(); not part of the record
+  Evaluation topology = {};  ///< Explainer::explain_topology(), where a node refuses; not part of the record
 };
 
 /// One record of docs/schemas/explain-record.schema.json, with a line end.

@@ -11,6 +11,8 @@
 #include "host/objects/pod_state.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
+#include "plugins/inter_pod_affinity/rule.h"
+#include "plugins/pod_topology_spread/rule.h"
 #include "plugins/volume_binding/volume_binding.h"
 #include "plugins/volume_claims.h"
 
@@ -40,6 +42,38 @@ bool fits_nowhere(const Evaluation& evaluation) {
                       [](const NodeEvaluation& node) { return node.feasible; });
 }
 
+bool any_refuses(const Evaluation& evaluation) {
+  return std::any_of(evaluation.nodes.begin(), evaluation.nodes.end(),
+                     [](const NodeEvaluation& node) { return !node.feasible; });
+}
+
+SchedulerConfig with_topology_profiles(SchedulerConfig config) {
+  const std::size_t count = config.profiles.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Profile profile = config.profiles[i];
+    std::erase_if(profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)], [](const EnabledPlugin& plugin) {
+      return plugin.name != PodTopologySpread::name && plugin.name != InterPodAffinity::name;
+    });
+    config.profiles.push_back(std::move(profile));
+  }
+  return config;
+}
+
+std::int32_t topology_profile_of(std::int32_t profile, const SchedulerConfig& config) {
+  return profile + static_cast<std::int32_t>(config.profiles.size() / 2);
+}
+
+std::vector<std::vector<ClaimVerdict>> claims_of(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                                 const ClusterCache& cluster, const Evaluation& evaluation,
+                                                 const NodeNames& node_name) {
+  if (!profile.enables(ExtensionPoint::kFilter, VolumeBinding::kName) || !has_volume(pod, has_claim)) return {};
+  std::vector<const Node*> nodes;
+  nodes.reserve(evaluation.nodes.size());
+  for (const NodeEvaluation& node : evaluation.nodes)
+    nodes.push_back(cluster.find_node(node_name(node.node))->node.get());
+  return claim_verdicts(pod, cluster, nodes, gates);
+}
+
 struct Explainer::State {
   /// @param left_out  a running pod to treat as absent; null: none
   State(const ClusterObjects& all, std::shared_ptr<const ScheduleOptions> given, const Pod* left_out)
@@ -67,6 +101,12 @@ struct Explainer::State {
     return evaluation;
   }
 
+  Evaluation explain(const PodPtr& pod, std::int32_t profile) {
+    if (is_finished(*pod)) return evaluate({pending_copy_of(*pod), profile, -1});
+    if (pod->node_name.empty()) return evaluate({pod, profile, -1});
+    return State(objects, options, pod.get()).evaluate({pending_copy_of(*pod), profile, -1});
+  }
+
   PreemptionResult preempt(PodToPlace pod) {
     opened.backend->prepare({&pod, 1});
     DefaultPreemption preemption(*opened.backend, *cache, objects.pod_disruption_budgets);
@@ -85,8 +125,17 @@ struct Explainer::State {
   OpenedBackend opened;
 };
 
+namespace {
+
+std::shared_ptr<const ScheduleOptions> for_explaining(ScheduleOptions options) {
+  options.config = with_topology_profiles(std::move(options.config));
+  return std::make_shared<const ScheduleOptions>(std::move(options));
+}
+
+}  // namespace
+
 Explainer::Explainer(const ClusterObjects& objects, const ScheduleOptions& options)
-    : state_(std::make_unique<State>(objects, std::make_shared<const ScheduleOptions>(options), nullptr)) {}
+    : state_(std::make_unique<State>(objects, for_explaining(options), nullptr)) {}
 
 Explainer::~Explainer() = default;
 
@@ -113,11 +162,10 @@ PodStanding Explainer::standing_of(const Pod& pod) const {
   return {};
 }
 
-Evaluation Explainer::explain(const PodPtr& pod) {
-  const std::int32_t profile = state_->profile_of(*pod);
-  if (is_finished(*pod)) return state_->evaluate({pending_copy_of(*pod), profile, -1});
-  if (pod->node_name.empty()) return state_->evaluate({pod, profile, -1});
-  return State(state_->objects, state_->options, pod.get()).evaluate({pending_copy_of(*pod), profile, -1});
+Evaluation Explainer::explain(const PodPtr& pod) { return state_->explain(pod, state_->profile_of(*pod)); }
+
+Evaluation Explainer::explain_topology(const PodPtr& pod) {
+  return state_->explain(pod, topology_profile_of(state_->profile_of(*pod), state_->options->config));
 }
 
 std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Evaluation& evaluation) {
@@ -131,15 +179,13 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
 }
 
 std::vector<std::vector<ClaimVerdict>> Explainer::claims(const Pod& pod, const Evaluation& evaluation) const {
-  const Profile* const profile = state_->options->config.find_profile(pod.spec->scheduler_name);
-  if (profile == nullptr || !profile->enables(ExtensionPoint::kFilter, VolumeBinding::kName)) return {};
-  if (!has_volume(pod, has_claim)) return {};
-  std::vector<const Node*> nodes;
-  nodes.reserve(evaluation.nodes.size());
-  for (const NodeEvaluation& node : evaluation.nodes)
-    nodes.push_back(state_->cache->find_node(node_name(node.node))->node.get());
-  return claim_verdicts(pod, *state_->cache, nodes, state_->options->config.gates);
+  const SchedulerConfig& config = state_->options->config;
+  const Profile& profile = config.profiles[static_cast<std::size_t>(state_->profile_of(pod))];
+  return claims_of(pod, profile, config.gates, *state_->cache, evaluation,
+                   [this](NodeIndex node) { return node_name(node); });
 }
+
+const ClusterCache& Explainer::cluster() const { return *state_->cache; }
 
 std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }
 

@@ -4,6 +4,7 @@
 // What one pod means to every node, for `berth explain`.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,12 +13,17 @@
 #include <vector>
 
 #include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/feature_gates.h"
+#include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 #include "host/preemption/default_preemption.h"
 #include "host/scheduler/scheduler.h"
 #include "plugins/volume_binding/claim_verdicts.h"
 
 namespace berth {
+
+using NodeNames = std::function<std::string_view(NodeIndex)>;
 
 /// State of a pod before any node is evaluated.
 enum class PodState : std::uint8_t {
@@ -37,6 +43,20 @@ struct PodStanding {
 
 /// Whom the pod would evict is worth a look: nodes were evaluated without an error, and none accepts it.
 bool fits_nowhere(const Evaluation& evaluation);
+/// There is a nearest miss to look for.
+bool any_refuses(const Evaluation& evaluation);
+
+/// The configuration with a profile more for each, behind them and in their order, of which the topology plugins alone
+/// filter: what they say of a node that another plugin refuses first.
+SchedulerConfig with_topology_profiles(SchedulerConfig config);
+/// Of a profile of the configuration before. @param config  of with_topology_profiles()
+std::int32_t topology_profile_of(std::int32_t profile, const SchedulerConfig& config);
+
+/// What VolumeBinding says of each claim of the pod on each node of the evaluation, in its order. Empty for a pod
+/// without claims, where PreFilter names one of them itself, and without VolumeBinding's Filter in the profile.
+std::vector<std::vector<ClaimVerdict>> claims_of(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                                 const ClusterCache& cluster, const Evaluation& evaluation,
+                                                 const NodeNames& node_name);
 
 /// One pod at a time against the cluster as loaded; nothing is placed, and no device is opened.
 class Explainer {
@@ -64,9 +84,14 @@ class Explainer {
   ///     no DefaultPreemption
   std::optional<PreemptionResult> preempt(const PodPtr& pod, const Evaluation& evaluation);
 
-  /// What VolumeBinding says of each claim of the pod on each node of the evaluation, in its order. Empty for a pod
-  /// without claims, where PreFilter names one of them itself, and without VolumeBinding's Filter in the profile.
+  /// The same as explain(), where the topology plugins alone filter.
+  Evaluation explain_topology(const PodPtr& pod);
+
+  /// claims_of() of a pod that explain() evaluates.
   std::vector<std::vector<ClaimVerdict>> claims(const Pod& pod, const Evaluation& evaluation) const;
+
+  /// Nodes, and the pods on them.
+  const ClusterCache& cluster() const;
 
   std::string_view node_name(NodeIndex node) const;
   std::string_view served_by() const;

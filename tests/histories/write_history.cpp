@@ -113,7 +113,8 @@ class Life {
     std::string record;
     Output output(record);
     const NodeNames names = [this](NodeIndex node) { return backend_->node_name(node); };
-    const Explanation explanation{pod.pod->full_name(), pod.pod, PodStanding(), test::evaluated(pod, *backend_)};
+    const Explanation explanation{pod.pod->full_name(), pod.pod, PodStanding(), nullptr,
+                                  test::evaluated(pod, *backend_)};
     write_explain_record(explanation, names, *json_writer(output, 0));
     output.flush();
     write_line({{"explain", json::parse(record)}});

@@ -5,6 +5,7 @@
 #include <future>
 #include <mutex>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "host/kube/watch/api_object_reader.h"
@@ -22,6 +23,7 @@ struct InformersState {
   ApiObjectReader reader;
   std::vector<std::unique_ptr<ReflectedObjects>> copies;
   std::vector<std::function<void(StoreContents&)>> append_contents;  ///< of each copy
+  const ObjectTable<Pod>* pods = nullptr;                            ///< null: pods are not watched
   std::vector<std::shared_ptr<Reflector>> reflectors;
   std::size_t unsynced = 0;  ///< resources whose first list is not there
 
@@ -71,6 +73,7 @@ class Copy : public ReflectedObjects {
     state_.parts.log.on_resource_problem(resource_.name, problem);
   }
   void note_json_only() override { state_.parts.log.on_json_only(resource_.name); }
+  const ObjectTable<T>& table() const { return table_; }
   void append_to(StoreContents& contents) const {
     auto& list = std::get<StoredList<T>>(contents.items);
     table_.for_each([&](const StoredPtr<T>& object) { list.push_back(object); });
@@ -148,6 +151,7 @@ class Copy : public ReflectedObjects {
 template <class T>
 void add_copy(InformersState& state, const WatchedResource& resource) {
   auto copy = std::make_unique<Copy<T>>(state, resource, state.copies.size());
+  if constexpr (std::is_same_v<T, Pod>) state.pods = &copy->table();
   state.append_contents.push_back([&kept = *copy](StoreContents& contents) { kept.append_to(contents); });
   state.copies.push_back(std::move(copy));
 }
@@ -212,6 +216,11 @@ StoreContents Informers::contents() const {
     answer->set_value(std::move(contents));
   });
   return future.get();
+}
+
+std::uint64_t Informers::version_of(const Pod& pod) const {
+  const StoredPodPtr* const known = state_->pods == nullptr ? nullptr : state_->pods->find(key_of(pod));
+  return known != nullptr && (*known)->object->uid() == pod.uid() ? (*known)->meta.resource_version : 0;
 }
 
 }  // namespace berth

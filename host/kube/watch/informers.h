@@ -59,6 +59,8 @@ class Informers {
   std::vector<ResourceState> states() const;
   /// All that is known now, in no order. Any thread but the client's, on which it waits.
   StoreContents contents() const;
+  /// The resourceVersion of a pod that is known under that name and UID; 0: there is none. On the client's thread.
+  std::uint64_t version_of(const Pod& pod) const;
 
  private:
   std::unique_ptr<InformersState> state_;

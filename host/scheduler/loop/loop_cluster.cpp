@@ -48,7 +48,9 @@ void add_storage(const StoredList<T>& list, ClusterStorage& storage) {
 }  // namespace
 
 LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
-    : options_(options), lowest_priority_(std::numeric_limits<std::int32_t>::max()) {
+    : options_(options),
+      engine_config_(with_topology_profiles(options.config)),
+      lowest_priority_(std::numeric_limits<std::int32_t>::max()) {
   ClusterObjects all;
   std::apply([this](const auto&... lists) { (add_storage(lists, cache_.storage()), ...); }, start.items);
   for (const StoredPtr<Node>& node : start.of<Node>()) {
@@ -66,7 +68,7 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
   for (const StoredPtr<PodDisruptionBudget>& budget : start.of<PodDisruptionBudget>())
     budgets_.emplace(std::pair(budget->object->namespace_, budget->object->name), *budget->object);
   selectors_ = std::make_unique<DefaultSelectors>(objects_);
-  OpenedBackend opened = open_backend(std::make_shared<ClusterCache>(cache_), all, options.config, options.engine,
+  OpenedBackend opened = open_backend(std::make_shared<ClusterCache>(cache_), all, engine_config_, options.engine,
                                       options.open_accelerator);
   backend_ = std::move(opened.backend);
   why_backend_ = std::move(opened.why);
@@ -220,13 +222,10 @@ void LoopCluster::take(const ObjectChange<T>& change) {
 
 PostFilter& LoopCluster::post_filter() {
   if (post_filter_ != nullptr && !budgets_changed_) return *post_filter_;
-  std::vector<PodDisruptionBudget> budgets;
-  budgets.reserve(budgets_.size());
-  for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
   if (post_filter_ == nullptr) {
-    post_filter_ = std::make_unique<PostFilter>(*backend_, cache_, options_.config, budgets, options_.preemption);
+    post_filter_ = std::make_unique<PostFilter>(*backend_, cache_, options_.config, budgets(), options_.preemption);
   } else {
-    post_filter_->set_budgets(budgets);
+    post_filter_->set_budgets(budgets());
   }
   budgets_changed_ = false;
   return *post_filter_;

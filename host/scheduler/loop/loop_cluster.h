@@ -17,12 +17,18 @@
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
 #include "host/preemption/post_filter.h"
-#include "host/scheduler/explainer.h"
+#include "host/scheduler/explain_document.h"
 #include "host/scheduler/loop/loop_options.h"
 #include "host/store/object_store.h"
 #include "plugins/pod_topology_spread/compile.h"
 
 namespace berth {
+
+enum class ExplainDepth : std::uint8_t {
+  kRecord,  ///< what write_explain_record() writes
+  kReport,  ///< what explain_report() reads too
+};
+using TakeExplanation = std::function<void(const Explanation&, const NodeNames&)>;
 
 /// The cluster as a scheduler knows it: what watches told, and the placements that are not bound yet. Keeps cache and
 /// engine in the same state.
@@ -42,12 +48,11 @@ class LoopCluster {
   /// A pod that stands on a node, or is assumed there, as pod_with_node() gives it; null when there is none of the
   /// name.
   PodPtr find_on_node(std::string_view name_space, std::string_view name) const;
-  using TakeEvaluation =
-      std::function<void(const Evaluation&, const std::optional<PreemptionResult>&, const Backend&, const Fork*)>;
   /// What a pod that is on no node means to every node now, and whom it would evict; nothing is placed. A pod that is
   /// on one is taken off it first, in a fork, and preemption is not looked at. The pod is compiled as for an attempt.
+  /// @param explanation  evaluation and preemption, claims and topology for a report, are filled in
   /// @param take  called once; what it gets is valid during the call
-  void evaluate(const PodPtr& pod, const TakeEvaluation& take) const;
+  void evaluate(Explanation& explanation, ExplainDepth depth, const TakeExplanation& take) const;
   /// The engine gives up a placement that is not bound; the cache has forgotten it, or never had it.
   void undo(const Pod& pod);
   /// The same, and the cache forgets it.
@@ -98,7 +103,10 @@ class LoopCluster {
   void note_on_node(const Pod& pod);
   void forget_failures();
 
+  std::vector<PodDisruptionBudget> budgets() const;
+
   const LoopOptions& options_;
+  SchedulerConfig engine_config_;  ///< with_topology_profiles(), for explain()
   ClusterCache cache_;
   ObjectsByNamespace objects_;  ///< for default spreading
   std::set<std::string> namespaces_;

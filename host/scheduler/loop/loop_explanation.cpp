@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pod means to every node now: `berth explain` of a scheduler that runs.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,25 +41,40 @@ PodPtr LoopCluster::find_on_node(std::string_view name_space, std::string_view n
   return nullptr;
 }
 
-void LoopCluster::evaluate(const PodPtr& pod, const TakeEvaluation& take) const {
-  const std::int32_t profile = profile_index(options_.config, *pod);
-  if (!pod->node_name.empty()) {
-    const AskedPod asked(*backend_, pending_copy_of(*pod), profile);
-    const std::unique_ptr<Fork> without = backend_->fork();
+std::vector<PodDisruptionBudget> LoopCluster::budgets() const {
+  std::vector<PodDisruptionBudget> budgets;
+  budgets.reserve(budgets_.size());
+  for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
+  return budgets;
+}
+
+void LoopCluster::evaluate(Explanation& explanation, ExplainDepth depth, const TakeExplanation& take) const {
+  const bool is_on_node = !explanation.pod->node_name.empty();
+  const PodPtr pod = is_on_node ? pending_copy_of(*explanation.pod) : explanation.pod;
+  std::unique_ptr<Fork> without;
+  if (is_on_node) {
+    without = backend_->fork();
     const ClusterChange removal = PodRemoval{pod->uid()};
     without->apply({&removal, 1});
-    return take(without->evaluate(*asked), std::nullopt, *backend_, without.get());
   }
+  const NodeNames names = [&](NodeIndex node) {
+    return without != nullptr ? without->node_name(node) : backend_->node_name(node);
+  };
+  const auto evaluate = [&](const AskedPod& asked) {
+    return without != nullptr ? without->evaluate(*asked) : backend_->evaluate(*asked);
+  };
+  const std::int32_t profile = profile_index(options_.config, *pod);
   const AskedPod asked(*backend_, pod, profile);
-  const Evaluation evaluation = backend_->evaluate(*asked);
-  std::optional<PreemptionResult> preemption;
-  if (fits_nowhere(evaluation) && preempts(options_.config.profiles[static_cast<std::size_t>(profile)])) {
-    std::vector<PodDisruptionBudget> budgets;
-    budgets.reserve(budgets_.size());
-    for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
-    preemption = DefaultPreemption(*backend_, cache_, budgets).evaluate({&*asked, 1}).front();
+  explanation.evaluation = evaluate(asked);
+  if (!is_on_node && fits_nowhere(explanation.evaluation) && preempts(*explanation.profile))
+    explanation.preemption = DefaultPreemption(*backend_, cache_, budgets()).evaluate({&*asked, 1}).front();
+  if (depth == ExplainDepth::kReport) {
+    explanation.claims =
+        claims_of(*pod, *explanation.profile, options_.config.gates, cache_, explanation.evaluation, names);
+    if (any_refuses(explanation.evaluation))
+      explanation.topology = evaluate(AskedPod(*backend_, pod, topology_profile_of(profile, engine_config_)));
   }
-  take(evaluation, preemption, *backend_, nullptr);
+  take(explanation, names);
 }
 
 PodPtr SchedulingLoop::find_pod(std::string_view name_space, std::string_view name) const {
@@ -84,18 +98,12 @@ PodStanding SchedulingLoop::standing_of(const Pod& pod) const {
   return gates.empty() ? PodStanding() : PodStanding{PodState::kGated, std::move(gates)};
 }
 
-void SchedulingLoop::explain(const PodPtr& pod, const TakeExplanation& take) const {
-  Explanation explanation{pod->full_name(), pod, standing_of(*pod), {}};
-  const bool is_ours = options_.config.find_profile(pod->spec->scheduler_name) != nullptr;
-  if (!is_ours || explanation.standing.state == PodState::kDeleting)
-    return take(explanation, [](NodeIndex) { return std::string_view(); });
-  cluster_.evaluate(pod, [&](const Evaluation& evaluation, const std::optional<PreemptionResult>& preemption,
-                             const Backend& backend, const Fork* fork) {
-    explanation.evaluation = evaluation;
-    explanation.preemption = preemption;
-    take(explanation,
-         [&](NodeIndex node) { return fork != nullptr ? fork->node_name(node) : backend.node_name(node); });
-  });
+void SchedulingLoop::explain(const PodPtr& pod, ExplainDepth depth, const TakeExplanation& take) const {
+  Explanation explanation{pod->full_name(), pod, standing_of(*pod)};
+  if (explanation.standing.state != PodState::kDeleting)
+    explanation.profile = options_.config.find_profile(pod->spec->scheduler_name);
+  if (explanation.profile == nullptr) return take(explanation, [](NodeIndex) { return std::string_view(); });
+  cluster_.evaluate(explanation, depth, take);
 }
 
 }  // namespace berth

@@ -24,7 +24,6 @@
 #include "host/queue/event_router.h"
 #include "host/queue/queue_plugins.h"
 #include "host/queue/scheduling_queue.h"
-#include "host/scheduler/explain_document.h"
 #include "host/scheduler/loop/api_calls.h"
 #include "host/scheduler/loop/api_client.h"
 #include "host/scheduler/loop/batch_signature.h"
@@ -67,11 +66,10 @@ class SchedulingLoop : private AssumedPods {
 
   /// A pod that the scheduler has: one of its own that waits, or any that is on a node or being bound. null: none.
   PodPtr find_pod(std::string_view name_space, std::string_view name) const;
-  using TakeExplanation = std::function<void(const Explanation&, const NodeNames&)>;
   /// What the pod means to every node now, alone. Nothing that the loop decides changes; the engine compiles the pod as
-  /// for an attempt. Claims are not looked at apart. @param pod  of find_pod()
+  /// for an attempt. @param pod  of find_pod()
   /// @param take  called once; what it gets is valid during the call. What it throws is thrown
-  void explain(const PodPtr& pod, const TakeExplanation& take) const;
+  void explain(const PodPtr& pod, ExplainDepth depth, const TakeExplanation& take) const;
 
   const SchedulingQueue& queue() const { return queue_; }
   const Backend& backend() const { return cluster_.backend(); }

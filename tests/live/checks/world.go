@@ -168,6 +168,9 @@ func (t *T) event(pod *core.Pod, reason, note string) {
 					t.fail("event %s of %s: reported by %q, %q at %v", reason, pod.Name, event.ReportingController,
 						event.ReportingInstance, event.EventTime)
 				}
+				if event.Regarding.ResourceVersion == "" {
+					t.fail("event %s of %s regards no version of the pod", reason, pod.Name)
+				}
 				return ""
 			}
 			notes = append(notes, event.Note)

@@ -103,6 +103,15 @@ TEST_F(InformersTest, TellsWhatChangesAfterwards) {
   EXPECT_EQ(wakes, 1);
 }
 
+TEST_F(InformersTest, KnowsTheVersionOfAPodByNameAndUid) {
+  sync();
+  const std::vector<StoredPodPtr> listed = contents->of<Pod>();
+  EXPECT_EQ(informers->version_of(*listed[0]->object), 4u);
+  pods(watch_line("MODIFIED", pod("a", 12)) + watch_line("ADDED", pod("b", 13, "Pending", "other")));
+  EXPECT_EQ(informers->version_of(*listed[0]->object), 12u);
+  EXPECT_EQ(informers->version_of(*listed[1]->object), 0u) << "another pod has its name";
+}
+
 TEST_F(InformersTest, TakesAFinishedPodAsGone) {
   sync();
   pods(watch_line("MODIFIED", pod("a", 12, "Succeeded")));

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 
@@ -46,6 +47,14 @@ inline Profile make_profile() {
     profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)].push_back({plugin, 0});
   }
   return profile;
+}
+
+/// Those nodes, and the pods on them.
+inline ClusterCache make_cluster(const ClusterObjects& objects) {
+  ClusterCache cluster;
+  for (const NodePtr& node : objects.nodes) cluster.add_node(node);
+  for (const PodPtr& pod : objects.pods) cluster.add_pod(pod);
+  return cluster;
 }
 
 }  // namespace berth

@@ -36,10 +36,10 @@ std::string_view name_of(NodeIndex node) { return kNames.at(static_cast<std::siz
 /// The report on a pod in that state.
 std::string report_of(const PodPtr& pod, const Evaluation& evaluation, const ClusterObjects& objects = {},
                       const PodStanding& standing = {}, const Evaluation& topology = {}) {
-  const MissFinder finder(objects);
   const Profile profile = make_profile();
-  const MissSearch search{profile, topology, finder};
-  return explain_report({pod->full_name(), pod, standing, evaluation}, name_of, &search, Terminal());
+  Explanation explanation{pod->full_name(), pod, standing, &profile, evaluation};
+  explanation.topology = topology;
+  return explain_report(explanation, name_of, make_cluster(objects), Terminal());
 }
 
 TEST(GroupNodes, GroupsEqualResultsBestFirstThenRejectionsBySize) {
@@ -168,7 +168,7 @@ TEST(ExplainRecord, OmitsEmptyFields) {
   {
     Output output(text);
     const PodPtr pod = make_pod("web", 1);
-    write_explain_record({pod->full_name(), pod, {}, evaluation}, name_of, *json_writer(output, 0));
+    write_explain_record({pod->full_name(), pod, {}, nullptr, evaluation}, name_of, *json_writer(output, 0));
   }
   EXPECT_EQ(nlohmann::json::parse(text), nlohmann::json::parse(R"({
     "schemaVersion":1,"pod":"default/web","state":"Pending","profile":"default-scheduler","best":["n0"],"nodes":[

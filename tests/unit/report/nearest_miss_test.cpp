@@ -20,7 +20,7 @@ std::vector<std::string> needed(const NodePtr& node, const PodPtr& pod, const st
   ClusterObjects objects;
   objects.nodes = {node};
   objects.pods = running;
-  return texts(MissFinder(objects).changes(*pod, profile, node->name));
+  return texts(MissFinder(make_cluster(objects)).changes(*pod, profile, node->name));
 }
 
 using Texts = std::vector<std::string>;
@@ -144,7 +144,8 @@ TEST(MissFinder, PrefersRoomToATaintAndATaintToALabel) {
                    make_node("full", [](Node& n) { n.labels = LabelMap{{"disk", "ssd"}}; })};
   objects.pods = {make_pod("r", 3800, "full")};
   const PodPtr pod = make_pod("p", 500, "", [](PodSpec& spec) { spec.node_selector = LabelMap{{"disk", "ssd"}}; });
-  const MissFinder misses(objects);
+  const ClusterCache cluster = make_cluster(objects);
+  const MissFinder misses(cluster);
   const std::vector<RefusedNode> all = {{"labelled", {}}, {"tainted", {}}, {"full", {}}};
   EXPECT_EQ(misses.nearest(*pod, make_profile(), all)->node, "full");
   EXPECT_EQ(misses.nearest(*pod, make_profile(), std::span(all).first(2))->node, "tainted");
@@ -157,7 +158,7 @@ TEST(MissFinder, NamesChangesOfOtherPods) {
   const auto text = [&](const char* plugin, const char* reason) {
     const std::vector<RefusedNode> refused = {
         {"a", change_of_other_pods({StatusCode::kUnschedulable, plugin, {reason}})}};
-    const auto miss = MissFinder(objects).nearest(*make_pod("p", 1), make_profile(), refused);
+    const auto miss = MissFinder(make_cluster(objects)).nearest(*make_pod("p", 1), make_profile(), refused);
     return miss ? miss->changes.front().text : "none";
   };
   EXPECT_EQ(text("PodTopologySpread", "node(s) didn't match pod topology spread constraints (missing required label)"),
@@ -173,11 +174,23 @@ TEST(MissFinder, NamesChangesOfOtherPods) {
   EXPECT_EQ(text("NodeName", "other"), "none");
 }
 
+TEST(MissFinder, APodThatIsLeftOutGivesItsRoomBack) {
+  ClusterObjects objects;
+  objects.nodes = {make_node("a"), make_node("b")};
+  objects.pods = {make_pod("p", 3000, "a"), make_pod("q", 3000, "a"), make_pod("r", 3000, "b")};
+  const ClusterCache cluster = make_cluster(objects);
+  const MissFinder misses(cluster, objects.pods.front().get());
+  const PodPtr pod = make_pod("p", 3000);
+  EXPECT_EQ(texts(misses.changes(*pod, make_profile(), "a")), Texts{"2 cpu more"});
+  EXPECT_EQ(texts(misses.changes(*pod, make_profile(), "b")), Texts{"2 cpu more"});
+  EXPECT_EQ(texts(MissFinder(cluster).changes(*pod, make_profile(), "a")), Texts{"5 cpu more"});
+}
+
 TEST(MissFinder, IsEmptyWithoutAnObstacle) {
   ClusterObjects objects;
   objects.nodes = {make_node("a")};
   const std::vector<RefusedNode> refused = {{"a", {}}, {"unknown", {}}};
-  EXPECT_FALSE(MissFinder(objects).nearest(*make_pod("p", 1), make_profile(), refused).has_value());
+  EXPECT_FALSE(MissFinder(make_cluster(objects)).nearest(*make_pod("p", 1), make_profile(), refused).has_value());
 }
 
 }  // namespace

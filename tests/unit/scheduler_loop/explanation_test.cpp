@@ -24,7 +24,7 @@ class ExplanationTest : public testing::Test, public LoopFixture {
     const PodPtr pod = loop.find_pod("default", name);
     if (pod == nullptr) return {"unknown"};
     Lines lines;
-    loop.explain(pod, [&](const Explanation& said, const NodeNames& names) {
+    loop.explain(pod, ExplainDepth::kRecord, [&](const Explanation& said, const NodeNames& names) {
       lines.push_back(std::string(to_string(said.standing.state)) +
                       (said.standing.message.empty() ? "" : ": " + said.standing.message));
       for (const NodeEvaluation& node : said.evaluation.nodes)
@@ -87,6 +87,46 @@ TEST_F(ExplanationTest, AHeldPodHasTheError) {
                                    "error: plugin \"DynamicResources\" is not supported yet: the pod uses the "
                                    "resource claim \"gpu\""}));
   EXPECT_EQ(queue().sizes().held, 1U);
+}
+
+TEST_F(ExplanationTest, AReportHasTheVerdictsOfTopologyWhereAnotherPluginRefusesFirst) {
+  add_nodes("a cpu=1 zone=A");
+  add_nodes("b cpu=1 zone=B");
+  add_pods("p cpu=1 label:app=x select:topology.kubernetes.io/zone=A");
+  add_pods("q cpu=2 pod-anti-affinity=zone match=app=x");
+  open();
+  settle();
+  ASSERT_EQ(node_of("p"), "a");
+  EXPECT_EQ(explained("q"), (Lines{"Pending", "a: Insufficient cpu", "b: Insufficient cpu"}));
+  const SchedulingLoop& loop = scheduler->loop();
+  const auto topology_of = [&](const std::string& name, ExplainDepth depth) {
+    Lines lines;
+    loop.explain(loop.find_pod("default", name), depth, [&](const Explanation& said, const NodeNames& names) {
+      for (const NodeEvaluation& node : said.topology.nodes)
+        lines.push_back(std::string(names(node.node)) + ": " + (node.feasible ? "fits" : node.status.plugin));
+    });
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  EXPECT_EQ(topology_of("q", ExplainDepth::kReport), (Lines{"a: InterPodAffinity", "b: fits"}));
+  EXPECT_EQ(topology_of("q", ExplainDepth::kRecord), Lines());
+  EXPECT_EQ(topology_of("p", ExplainDepth::kReport), (Lines{"a: fits", "b: fits"})) << "taken off its node";
+}
+
+TEST_F(ExplanationTest, AReportHasWhatBecomesOfEachClaim) {
+  add_nodes("a cpu=1");
+  VolumeClaim claim;
+  claim.namespace_ = "default";
+  claim.name = "data";
+  store.create<VolumeClaim>(std::make_shared<const VolumeClaim>(claim));
+  add_pods("p cpu=1 claim=data");
+  open();
+  settle();
+  const SchedulingLoop& loop = scheduler->loop();
+  std::size_t verdicts = 0;
+  loop.explain(loop.find_pod("default", "p"), ExplainDepth::kReport,
+               [&](const Explanation& said, const NodeNames&) { verdicts = said.claims.size(); });
+  EXPECT_EQ(verdicts, 1U);
 }
 
 TEST_F(ExplanationTest, APodOfAnotherSchedulerOnANodeIsNotEvaluated) {
