@@ -20,6 +20,7 @@ constexpr int kDoublings = 5;  ///< until kRetryUs is reached
 constexpr double kRetryJitter = 0.25;
 constexpr int kTriesMax = 12;
 constexpr int kRetryAftersMax = 10;
+constexpr std::size_t kWaitingPerRequest = 64;
 constexpr int kForbidden = 403;
 constexpr int kRefusalsMax = 5;  ///< in some eight seconds
 constexpr std::int64_t kRetryAfterMaxS = 3600;
@@ -138,9 +139,14 @@ void EventRecorder::sweep() {
   if (refreshes) next_refresh_us_ = now_us + kRefreshUs;
 }
 
+bool EventRecorder::has_room() const {
+  const std::size_t room = options_.in_flight_min + ready_.size() / kWaitingPerRequest;
+  return in_flight_.size() < std::min(room, options_.in_flight_max);
+}
+
 std::optional<EventRecorder::Request> EventRecorder::next_request() {
   take_due();
-  if (ready_.empty() || in_flight_.size() >= options_.in_flight_max) return std::nullopt;
+  if (ready_.empty() || !has_room()) return std::nullopt;
   // Until the API is known only the discovery goes out, which stands in front whenever it is due.
   if (!api_ && ready_.front().purpose != Purpose::kDiscovery) return std::nullopt;
   Request next;
@@ -161,8 +167,7 @@ std::optional<EventRecorder::Request> EventRecorder::next_request() {
 std::int64_t EventRecorder::next_wake_us() const {
   std::int64_t wake_us = std::min(next_sweep_us_, next_refresh_us_);
   if (!delayed_.empty()) wake_us = std::min(wake_us, delayed_.begin()->first);
-  const bool can_send = !ready_.empty() && in_flight_.size() < options_.in_flight_max &&
-                        (api_ || ready_.front().purpose == Purpose::kDiscovery);
+  const bool can_send = !ready_.empty() && has_room() && (api_ || ready_.front().purpose == Purpose::kDiscovery);
   return can_send ? std::min(wake_us, clock_->now_us()) : wake_us;
 }
 

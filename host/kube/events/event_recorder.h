@@ -27,7 +27,10 @@ struct EventRecorderOptions {
   /// client-go drops above 1,000 that wait for its dispatcher, but keeps those that wait for the server without a
   /// limit, so that its limit is hardly ever met; this one is.
   std::size_t waiting_max = 50'000;
-  std::size_t in_flight_max = 64;  ///< requests under way
+  /// Requests under way: few while few events wait, so that what the server has to give goes to bindings, and one more
+  /// for each 64 that wait, up to the largest number, so that events keep pace.
+  std::size_t in_flight_min = 8;
+  std::size_t in_flight_max = 64;
   EventKeyLimits keys = {};
 };
 
@@ -92,6 +95,9 @@ class EventRecorder {
   std::vector<std::string> take_messages();
 
  private:
+  /// One request more may be sent.
+  bool has_room() const;
+
   enum class Purpose : std::uint8_t { kDiscovery, kNew, kRefresh, kFinish };
   enum class Form : std::uint8_t { kCreate, kPatch };
 
