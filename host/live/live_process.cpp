@@ -32,7 +32,7 @@ namespace {
 constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatever the lease is called, as upstream
 constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
 /// Of each kind: an API server takes 100 streams a connection, and libcurl looks at every request each time one moves.
-constexpr std::size_t kCallsInFlightMax = 128;
+constexpr std::size_t kCallsInFlightMax = 256;
 constexpr std::size_t kVolumeCallsMax = 10'000;  ///< most of them wait for a provisioner, without a request
 /// KubeClient answers every call by then: it gives up after a minute, and a request takes half a minute at most. The
 /// wait for volumes comes on top.

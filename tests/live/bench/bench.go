@@ -38,6 +38,7 @@ type measured struct {
 	burstCPU            float64 // seconds for 1,000 pods, from the start of the process
 	p50, p99            float64 // milliseconds from creation to binding, as a third client saw it
 	arrivalCPU          float64 // seconds for 1,000 pods that arrive
+	serverCPU           float64 // the API server's for them
 	memory              float64 // MiB, the most
 	events, bound       int
 	prompt              float64 // share of the arriving pods whose binding left within promptSeconds; Berth alone says it
@@ -52,8 +53,8 @@ func Run(ctx context.Context, o Options) (rows, short int, err error) {
 	fmt.Printf("%d nodes, %d waiting pods, then %d pods/s for %d s; QPS and burst %d, etcd without fsync, admission "+
 		"ServiceAccount and TaintNodesByCondition off, no controllers; %d cores\n",
 		o.Nodes, o.Pods, o.Rate, o.Seconds, qps, runtime.NumCPU())
-	fmt.Println("| workload | candidate | binds/s | CPU s/1,000 (start) | p50 ms | p99 ms | in 5 ms | CPU s/1,000 (arriving) | memory MiB | events |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| workload | candidate | binds/s | CPU s/1,000 (start) | p50 ms | p99 ms | in 5 ms | CPU s/1,000 (arriving) | API server's | memory MiB | events |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, workload := range strings.Split(o.Workloads, ",") {
 		results := map[string]measured{}
 		for _, candidate := range strings.Split(o.Candidates, ",") {
@@ -66,8 +67,8 @@ func Run(ctx context.Context, o Options) (rows, short int, err error) {
 			if candidate == "berth" {
 				prompt = fmt.Sprintf("%.1f %%", 100*m.prompt)
 			}
-			fmt.Printf("| %s | %s | %.0f | %.3f | %.1f | %.1f | %s | %.3f | %.0f | %d of %d |\n", workload, candidate, m.burst,
-				m.burstCPU, m.p50, m.p99, prompt, m.arrivalCPU, m.memory, m.events, m.bound)
+			fmt.Printf("| %s | %s | %.0f | %.3f | %.1f | %.1f | %s | %.3f | %.2f | %.0f | %d of %d |\n", workload, candidate, m.burst,
+				m.burstCPU, m.p50, m.p99, prompt, m.arrivalCPU, m.serverCPU, m.memory, m.events, m.bound)
 			rows++
 		}
 		short += compare(results)
@@ -144,9 +145,22 @@ func one(ctx context.Context, o Options, workload, candidate string) (m measured
 	if err != nil {
 		return m, err
 	}
+	if err := m.count(ctx, client, o.Pods); err != nil {
+		return m, err
+	}
+	time.Sleep(2 * time.Second) // garbage of the first part is collected
+	server, err := control.API.CPU()
+	if err != nil {
+		return m, err
+	}
 	if err := m.arriving(ctx, o, process, seen, create); err != nil {
 		return m, err
 	}
+	served, err := control.API.CPU()
+	if err != nil {
+		return m, err
+	}
+	m.serverCPU = (served - server).Seconds() * 1000 / float64(o.Rate*o.Seconds)
 	after, err := bindings(ctx, scheduler, candidate)
 	if err != nil {
 		return m, err
@@ -155,7 +169,7 @@ func one(ctx context.Context, o Options, workload, candidate string) (m measured
 	if memory, err := process.Memory("VmHWM"); err == nil {
 		m.memory = float64(memory) / (1 << 20)
 	}
-	return m, m.count(ctx, o, client, seen)
+	return m, m.count(ctx, client, seen.count())
 }
 
 // sent counts bindings of first attempts.
@@ -218,7 +232,6 @@ func (m *measured) waiting(ctx context.Context, o Options, process *cluster.Proc
 
 // arriving creates pods at an even rate.
 func (m *measured) arriving(ctx context.Context, o Options, process *cluster.Process, seen *watcher, create func(int) error) error {
-	time.Sleep(2 * time.Second) // events of the first part are written
 	before, err := process.CPU()
 	if err != nil {
 		return err
@@ -253,9 +266,9 @@ func (m *measured) arriving(ctx context.Context, o Options, process *cluster.Pro
 	return nil
 }
 
-// count finds the Scheduled events, for at most 20 s while they are still written.
-func (m *measured) count(ctx context.Context, o Options, client *kubernetes.Clientset, seen *watcher) error {
-	m.bound = seen.count()
+// count finds the Scheduled events of so many bound pods, for at most 20 s while they are still written.
+func (m *measured) count(ctx context.Context, client *kubernetes.Clientset, bound int) error {
+	m.bound = bound
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
 		m.events = 0
 		list, err := client.EventsV1().Events(namespace).List(ctx, meta.ListOptions{FieldSelector: "reason=Scheduled"})
