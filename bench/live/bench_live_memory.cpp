@@ -145,7 +145,7 @@ int run(const MemoryOptions& options) {
                           }
                         return std::string();
                       }});
-  informers.emplace(Informers::Parts{http, http, RealClock::shared(), events, log}, resources, ReflectorOptions(),
+  informers.emplace(Informers::Parts{http, http, RealClock::shared(), events, log}, resources, InformerOptions(),
                     [&](StoreContents contents) { synced.set_value(std::move(contents)); });
   for (std::int64_t i = 0; i < options.pods; i += kObjectsOfPiece) {
     std::promise<void> taken;

@@ -31,14 +31,6 @@ ConfigOptions config_options(const SchedulerCommand& command) {
   return options;
 }
 
-/// Watches do not read them.
-void refuse_declared_paths(const ConfigOptions& options) {
-  if (declared_by_plugins(options) == nullptr) return;
-  throw UsageError(
-      "--plugin: the plugins declare fields or annotations of objects that they read; berth scheduler does not keep "
-      "those");
-}
-
 std::int64_t bind_timeout_us(const SchedulerConfig& config) {
   std::int64_t seconds = 0;
   for (const Profile& profile : config.profiles)
@@ -91,7 +83,6 @@ ExitCode run(const SchedulerCommand& command) {
     return ExitCode::kDone;
   }
   const ConfigOptions options = config_options(command);
-  refuse_declared_paths(options);
   ScheduleOptions schedule = schedule_options(options, false);
   apply(flags, !flags.config_path.empty(), schedule.config);
   for (const std::string& sentence : flags.without_effect) print_warning(sentence);
@@ -99,7 +90,9 @@ ExitCode run(const SchedulerCommand& command) {
     write_configuration(schedule.config, flags.write_config_path);
     return ExitCode::kDone;
   }
-  return static_cast<ExitCode>(run_live_process(process_options(std::move(flags), std::move(schedule))));
+  LiveProcessOptions process = process_options(std::move(flags), std::move(schedule));
+  process.declared = declared_by_plugins(options);
+  return static_cast<ExitCode>(run_live_process(std::move(process)));
 }
 
 }  // namespace berth

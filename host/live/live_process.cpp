@@ -74,7 +74,7 @@ class LiveProcess {
     live.loop = options_.loop;
     live.calls.bind_timeout_us = options_.bind_timeout_us;
     live.calls.bind_format = formats.bind;
-    live.reflectors.accept = formats.accept;
+    live.informers = {{.accept = formats.accept}, options_.declared};
     scheduler_.emplace(LiveScheduler::Parts{*limited_watches_, *watches_, *limited_calls_, clock_, log_,
                                             lease_ ? &*lease_ : nullptr, &*event_sink_, io_},
                        std::move(live));

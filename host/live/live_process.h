@@ -8,6 +8,7 @@
 
 #include "host/kube/access/open_access.h"
 #include "host/live/live_log.h"
+#include "host/objects/declared_paths.h"
 #include "host/scheduler/loop/loop_options.h"
 #include "host/serving/authentication.h"
 #include "host/serving/authorization.h"
@@ -20,6 +21,7 @@ namespace berth {
 struct LiveProcessOptions {
   LoopOptions loop;
   AccessOptions access;
+  DeclaredPathsPtr declared = nullptr;         ///< that plugins read; null: none
   std::int64_t bind_timeout_us = 600'000'000;  ///< KubeClientOptions::bind_timeout_us
 
   bool serves = true;  ///< false: --secure-port=0

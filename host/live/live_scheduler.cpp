@@ -56,7 +56,7 @@ struct LiveScheduler::State {
                 [this] { parts.log.warning("API server refuses bindings in protobuf, JSON is used"); }},
                options.calls) {
     informers.emplace(Informers::Parts{given.watches, given.watch_timers, given.clock, events, resource_log},
-                      watched_resources(options.loop.config), options.reflectors,
+                      watched_resources(options.loop.config), options.informers,
                       [this](StoreContents given_contents) { take_contents(std::move(given_contents)); });
   }
 

@@ -44,7 +44,7 @@ class EventSink {
 struct LiveOptions {
   LoopOptions loop;
   KubeClientOptions calls;
-  ReflectorOptions reflectors;
+  InformerOptions informers;
   std::int64_t drain_us = 5'000'000;  ///< how long calls in flight may take once the process is asked to end
 };
 

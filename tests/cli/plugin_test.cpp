@@ -89,12 +89,6 @@ TEST(Plugin, ThatNoProfileEnablesIsRefused) {
   EXPECT_NE(run.err.find("no profile enables plugin Licenses"), std::string::npos) << run.err;
 }
 
-TEST(Plugin, ThatReadsDeclaredFieldsIsRefusedByTheSchedulerOfACluster) {
-  const ProgramRun run = run_with_plugin("scheduler", {"--master", "http://127.0.0.1:1"});
-  EXPECT_EQ(run.exit_code, 2);
-  EXPECT_NE(run.err.find("--plugin: the plugins declare fields"), std::string::npos) << run.err;
-}
-
 TEST(Plugin, ArgumentsThatItRefusesAreAnErrorWithItsReason) {
   const std::string config = write_file("arguments.yaml",
                                         "apiVersion: kubescheduler.config.k8s.io/v1\n"

@@ -37,7 +37,8 @@ std::shared_ptr<const T> take(DecodedObjects& objects) {
 
 }  // namespace
 
-ApiObjectReader::ApiObjectReader() : decoding_(std::make_unique<Decoding>()) {}
+ApiObjectReader::ApiObjectReader(DeclaredPathsPtr declared)
+    : declared_(std::move(declared)), decoding_(std::make_unique<Decoding>(declared_)) {}
 
 bool ApiObjectReader::decode(const Text& text) {
   problem_.clear();
@@ -48,7 +49,7 @@ bool ApiObjectReader::decode(const Text& text) {
     problem_ = text_.problem();
     return false;
   }
-  if (++decoded_ % kObjectsOfPools == 0) decoding_ = std::make_unique<Decoding>();
+  if (++decoded_ % kObjectsOfPools == 0) decoding_ = std::make_unique<Decoding>(declared_);
   const ListContext list{"", std::string(text.resource.item_kind), std::string(text.resource.api_version)};
   ItemSlice item;
   item.json = text.json;

@@ -9,6 +9,7 @@
 
 #include "host/kube/watch/watch_text.h"
 #include "host/kube/watch/watched_resource.h"
+#include "host/objects/declared_paths.h"
 #include "host/objects/decode.h"
 #include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
@@ -19,7 +20,8 @@ namespace berth {
 /// Reads objects as an API server sends them: admission is done, so that nothing is added. One thread at a time.
 class ApiObjectReader {
  public:
-  ApiObjectReader();
+  /// @param declared  paths whose values are kept of nodes and pods; null: none
+  explicit ApiObjectReader(DeclaredPathsPtr declared = nullptr);
 
   struct Text {
     const WatchedResource& resource;
@@ -42,13 +44,15 @@ class ApiObjectReader {
   /// order that what no object has any more is given back.
   static constexpr std::int64_t kObjectsOfPools = 200'000;
   struct Decoding {
+    explicit Decoding(const DeclaredPathsPtr& declared) : decoder(pools, dense_entries, {.declared = declared}) {}
     ObjectPools pools;
     DenseEntries dense_entries{INT64_MAX};
-    ObjectDecoder decoder{pools, dense_entries, {}};
+    ObjectDecoder decoder;
   };
 
   bool decode(const Text& text);
 
+  DeclaredPathsPtr declared_;
   WatchTextReader text_;
   ObjectVersion version_;
   std::unique_ptr<Decoding> decoding_;

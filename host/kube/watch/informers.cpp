@@ -15,8 +15,8 @@ namespace berth {
 
 /// Of the client's thread, but for `states`.
 struct InformersState {
-  InformersState(Informers::Parts given, std::function<void(StoreContents)> then)
-      : parts(given), on_synced(std::move(then)) {}
+  InformersState(Informers::Parts given, DeclaredPathsPtr declared, std::function<void(StoreContents)> then)
+      : parts(given), on_synced(std::move(then)), reader(std::move(declared)) {}
 
   Informers::Parts parts;
   std::function<void(StoreContents)> on_synced;
@@ -34,6 +34,7 @@ struct InformersState {
 };
 
 namespace {
+
 
 bool comes_before(const ObjectKey& a, const ObjectKey& b) {
   return std::tie(a.namespace_, a.name, a.workload_kind) < std::tie(b.namespace_, b.name, b.workload_kind);
@@ -163,6 +164,12 @@ void add_copy_of_kind(InformersState& state, const WatchedResource& resource) {
 #undef BERTH_ADD_COPY
 }
 
+bool has_declared(const DeclaredPathsPtr& declared, ObjectKind kind) {
+  if (declared == nullptr) return false;
+  return (kind == ObjectKind::kPod && !declared->of_pods().empty()) ||
+         (kind == ObjectKind::kNode && !declared->of_nodes().empty());
+}
+
 template <class T>
 void sort_list(StoredList<T>& list) {
   std::sort(list.begin(), list.end(), [](const StoredPtr<T>& a, const StoredPtr<T>& b) {
@@ -184,15 +191,17 @@ void InformersState::note_synced(std::size_t resource) {
   on_synced(std::move(contents));
 }
 
-Informers::Informers(Parts parts, const std::vector<WatchedResource>& resources, const ReflectorOptions& options,
+Informers::Informers(Parts parts, const std::vector<WatchedResource>& resources, const InformerOptions& options,
                      std::function<void(StoreContents)> on_synced)
-    : state_(std::make_unique<InformersState>(parts, std::move(on_synced))) {
+    : state_(std::make_unique<InformersState>(parts, options.declared, std::move(on_synced))) {
   state_->unsynced = resources.size();
-  ReflectorOptions own = options;
+  std::uint64_t seed = options.reflectors.seed;
   for (const WatchedResource& resource : resources) {
     state_->states.push_back({std::string(resource.name), false, {}, 0});
     add_copy_of_kind(*state_, resource);
-    ++own.seed;
+    ReflectorOptions own = options.reflectors;
+    own.seed = ++seed;
+    if (has_declared(options.declared, resource.kind)) own.accept = kJsonType;
     state_->reflectors.push_back(std::make_shared<Reflector>(
         Reflector::Parts{parts.client, parts.timers, parts.clock, *state_->copies.back(), resource}, own));
   }

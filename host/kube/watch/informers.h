@@ -16,6 +16,7 @@
 #include "host/kube/http/timers.h"
 #include "host/kube/watch/event_queue.h"
 #include "host/kube/watch/reflector.h"
+#include "host/objects/declared_paths.h"
 #include "host/store/object_store.h"
 
 namespace berth {
@@ -39,6 +40,13 @@ class InformerLog {
   virtual void on_json_only(std::string_view resource) = 0;
 };
 
+struct InformerOptions {
+  ReflectorOptions reflectors;
+  /// Paths whose values are kept; null: none. What is declared of a kind is in JSON alone: it is asked for in that
+  /// form.
+  DeclaredPathsPtr declared = nullptr;
+};
+
 struct InformersState;
 
 class Informers {
@@ -50,9 +58,9 @@ class Informers {
     EventQueue& events;  ///< gets what happens after the contents were taken
     InformerLog& log;
   };
-  /// Lists begin. All parts, and this, outlive the client's thread. @param on_synced  called once on the client's
-  /// thread, with all that the first lists brought; events follow it
-  Informers(Parts parts, const std::vector<WatchedResource>& resources, const ReflectorOptions& options,
+  /// Lists begin. All parts, and this, outlive the client's thread.
+  /// @param on_synced  called once on the client's thread, with all that the first lists brought; events follow it
+  Informers(Parts parts, const std::vector<WatchedResource>& resources, const InformerOptions& options,
             std::function<void(StoreContents)> on_synced);
   ~Informers();
 

@@ -22,7 +22,6 @@ constexpr std::size_t kPageBytesMax = std::size_t{1} << 30;
 constexpr int kGone = 410;
 constexpr int kNotAcceptable = 406;
 constexpr int kTooManyRequests = 429;
-constexpr std::string_view kJson = "application/json";
 
 /// The version that a client asked for is newer than what the server has seen: NewTooLargeResourceVersionError() of
 /// apimachinery.
@@ -75,7 +74,7 @@ Reflector::Reflector(Parts parts, const ReflectorOptions& options)
       random_(options.seed),
       frame_reader_(parts_.resource),
       listing_(options.streams_lists ? Listing::kStream : Listing::kPages) {
-  if (!has_protobuf_form(parts_.resource)) options_.accept = kJson;
+  if (!has_protobuf_form(parts_.resource)) options_.accept = kJsonType;
 }
 
 void Reflector::start() {
@@ -184,8 +183,8 @@ void Reflector::take_end(const HttpResponse& response, bool is_listing) {
 /// given in protobuf, in JSON; anything else without the stream.
 void Reflector::fail_listing(const ApiStatus& status) {
   const bool is_stream = listing_ == Listing::kStream;
-  if (status.code == kNotAcceptable && options_.accept != kJson) {
-    options_.accept = kJson;
+  if (status.code == kNotAcceptable && options_.accept != kJsonType) {
+    options_.accept = kJsonType;
     parts_.objects.note_json_only();
     return list_again();
   }

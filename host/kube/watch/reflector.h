@@ -40,11 +40,13 @@ class ReflectedObjects {
   virtual void note_json_only() = 0;
 };
 
+inline constexpr std::string_view kJsonType = "application/json";
+
 struct ReflectorOptions {
   bool streams_lists = true;            ///< asks for lists as watches first; falls back where the server has none
   std::int64_t page_objects_max = 500;  ///< of a list that is no stream
   /// Of lists and watches: JSON, protobuf or both. What comes is told from its first byte.
-  std::string accept = "application/json";
+  std::string accept{kJsonType};
   std::uint64_t seed = 1;  ///< of the jitter
 };
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -279,7 +280,8 @@ var servingChecks = []Check{
 		}) {
 			t.fail("%+v", q)
 		}
-		if text := t.page(scheduler, "/explain?format=text&pod="+t.Namespace+"/p", adminToken, 200); !strings.Contains(text, "Insufficient cpu") {
+		if text := t.page(scheduler, "/explain?format=text&pod="+t.Namespace+"/p", adminToken, 200); !strings.Contains(text, "Insufficient cpu") ||
+			!strings.Contains(text, "Nearest miss") {
 			t.fail("%s", text)
 		}
 		t.page(scheduler, "/explain?pod="+t.Namespace+"/nobody", adminToken, 404)
@@ -289,5 +291,29 @@ var servingChecks = []Check{
 		if node := t.get("p").Spec.NodeName; node != "" {
 			t.fail("p is on %s", node)
 		}
+	}},
+	{"L-10D", "A plugin of Berth (--plugin) reads the annotations of nodes and pods that it declared, and a pod that it refused is placed once a node has others", func(t *T) {
+		if t.Kind == "kube" {
+			return // whose plugins are compiled in
+		}
+		library := t.Cluster.File("licenses.so")
+		if text, err := exec.CommandContext(t.Context, "cc", "-shared", "-fPIC", "-I", "include", "-o", library,
+			"examples/plugin/licenses.c").CombinedOutput(); err != nil {
+			t.fail("examples/plugin does not compile: %v\n%s", err, text)
+		}
+		t.own(cluster.SchedulerOptions{Flags: []string{"--plugin=" + library}, Plugins: `  plugins: {multiPoint: {enabled: [{name: Licenses, weight: 5}]}}
+  pluginConfig: [{name: Licenses, args: {prefer: many}}]
+`})
+		t.node("a", `metadata: {annotations: {example.com/licenses: "1"}}`)
+		t.node("b", "")
+		licensed := func(name string) { t.podAs(name, `annotations: {example.com/licenses: "1"}`, requests("cpu: 100m")) }
+		licensed("p")
+		t.boundTo("p", "a")
+		licensed("q")
+		t.eventually(bindLimit, func() string {
+			return orWait(strings.Contains(condition(t.get("q")).Message, "had no free license"), "q is not refused")
+		})
+		t.patchNode("b", `metadata: {annotations: {example.com/licenses: "1"}}`)
+		t.boundTo("q", "b")
 	}},
 }

@@ -48,7 +48,7 @@ class Log : public InformerLog {
 class InformersTest : public testing::Test {
  protected:
   InformersTest() {
-    informers.emplace(Informers::Parts{http, http, clock, events, log}, kResources, ReflectorOptions(),
+    informers.emplace(Informers::Parts{http, http, clock, events, log}, kResources, InformerOptions(),
                       [this](StoreContents given) { contents = std::move(given); });
     http.advance_us(0);
   }
@@ -156,6 +156,37 @@ TEST_F(InformersTest, LeavesOutWhatCannotBeReadAndSaysSo) {
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_NE(log.lines[0].find("pods unreadable: Pod a/x"), std::string::npos) << log.lines[0];
   EXPECT_EQ(informers->states()[0].unreadable_objects, 1u);
+}
+
+TEST(InformersWithPlugins, KeepWhatTheyDeclaredAndAskForItAsJson) {
+  DeclaredPaths declared;
+  declared.add_of_pod("metadata.annotations['x/y']");
+  VirtualClock clock(1'000'000'000);
+  ScriptedHttp http(clock);
+  EventQueue events([] {});
+  Log log;
+  std::optional<StoreContents> contents;
+  const std::string both = "application/vnd.kubernetes.protobuf,application/json";
+  const std::vector<WatchedResource> pods_and_nodes(kResources.begin(), kResources.begin() + 2);
+  const Informers informers({http, http, clock, events, log}, pods_and_nodes,
+                            {{.accept = both}, std::make_shared<const DeclaredPaths>(declared)},
+                            [&](StoreContents given) { contents = std::move(given); });
+  http.advance_us(0);
+  const std::string annotated =
+      R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"u","resourceVersion":"4",)"
+      R"("annotations":{"x/y":"5","z":"6"}},"spec":{"containers":[{"name":"c"}]}})";
+  std::string accepted;
+  for (auto& [id, stream] : http.streams) {
+    const bool is_of_pods = stream.request.path.starts_with("/api/v1/pods");
+    accepted += (is_of_pods ? "pods " : "nodes ") + stream.request.accept + "\n";
+    stream.reader->on_bytes(watch_line("ADDED", is_of_pods ? annotated : kNode) + end_of_list(9));
+  }
+  EXPECT_NE(accepted.find("pods application/json\n"), std::string::npos) << accepted;
+  EXPECT_NE(accepted.find("nodes " + both + "\n"), std::string::npos) << accepted;
+  ASSERT_TRUE(contents);
+  const Pod& pod = *contents->of<Pod>().at(0)->object;
+  ASSERT_NE(find_declared(pod.rare().declared, 0), nullptr);
+  EXPECT_EQ(*find_declared(pod.rare().declared, 0), "5");
 }
 
 TEST(WatchedResources, FollowThePluginsOfTheProfiles) {
