@@ -20,7 +20,7 @@ constexpr int kDoublings = 5;  ///< until kRetryUs is reached
 constexpr double kRetryJitter = 0.25;
 constexpr int kTriesMax = 12;
 constexpr int kRetryAftersMax = 10;
-constexpr std::size_t kWaitingPerRequest = 64;
+constexpr std::size_t kWaitingPerRequest = 512;
 constexpr int kForbidden = 403;
 constexpr int kRefusalsMax = 5;  ///< in some eight seconds
 constexpr std::int64_t kRetryAfterMaxS = 3600;
@@ -140,7 +140,7 @@ void EventRecorder::sweep() {
 }
 
 bool EventRecorder::has_room() const {
-  const std::size_t room = options_.in_flight_min + ready_.size() / kWaitingPerRequest;
+  const std::size_t room = yields_ ? 1 + ready_.size() / kWaitingPerRequest : options_.in_flight_max;
   return in_flight_.size() < std::min(room, options_.in_flight_max);
 }
 

@@ -27,10 +27,7 @@ struct EventRecorderOptions {
   /// client-go drops above 1,000 that wait for its dispatcher, but keeps those that wait for the server without a
   /// limit, so that its limit is hardly ever met; this one is.
   std::size_t waiting_max = 50'000;
-  /// Requests under way: few while few events wait, so that what the server has to give goes to bindings, and one more
-  /// for each 64 that wait, up to the largest number, so that events keep pace.
-  std::size_t in_flight_min = 8;
-  std::size_t in_flight_max = 64;
+  std::size_t in_flight_max = 64;  ///< requests under way
   EventKeyLimits keys = {};
 };
 
@@ -78,6 +75,9 @@ class EventRecorder {
 
   void record(const SchedulerEvent& event, const EventContext& context);
 
+  /// Others need the server's time more: one request is under way at a time, and one more for each 512 events that
+  /// wait, so that they keep pace in the end.
+  void set_yields(bool yields) { yields_ = yields; }
   /// The next request to send now; nullopt where there is none. Called until it gives none, at next_wake_us(), after
   /// record() and after on_response().
   std::optional<Request> next_request();
@@ -131,6 +131,7 @@ class EventRecorder {
   EventKeys keys_;
   std::uint64_t name_count_ = 0;
   std::uint64_t last_id_ = 0;
+  bool yields_ = false;
   std::int64_t next_sweep_us_;
   std::int64_t next_refresh_us_;
   std::deque<Write> ready_;

@@ -55,6 +55,7 @@ void EventWriter::step() {
     const std::int64_t now_us = parts_.clock.now_us();
     if (wake_us_ <= now_us) wake_us_ = kNever;
     take_inbox();
+    recorder_.set_yields(parts_.yields && parts_.yields());
     while (auto next = recorder_.next_request()) requests.push_back(std::move(*next));
     messages = recorder_.take_messages();
     wake_at(recorder_.next_wake_us());

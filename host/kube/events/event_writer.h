@@ -32,6 +32,8 @@ class EventWriter {
     Timers& timers;  ///< of the same client
     const Clock& clock;
     std::function<void(const std::string&)> log;  ///< one line; on the client's thread
+    /// EventRecorder::set_yields(), asked before each request. On the client's thread; null: never.
+    std::function<bool()> yields = {};
   };
 
   /// The client's thread ends before the parts and this do.

@@ -251,6 +251,8 @@ void CurlClient::State::tell(Transfer& transfer) {
   options.meter->on_request(url.authority, transfer.request.method, transfer.response.status, spent.count());
 }
 
+std::size_t CurlClient::running_count() const { return state_->running.size(); }
+
 /// Of a callback that closes a stream: nothing more is to come of it.
 void CurlClient::State::note_closed(StreamId id) {
   if (!loop.is_own_thread()) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,8 @@ class CurlClient : public HttpClient, public Timers {
   StreamId open_stream(HttpRequest request, std::shared_ptr<HttpStreamReader> reader) override;
   void close_stream(StreamId id) override;
   void after(std::int64_t delay_us, std::function<void()> work) override;
+  /// Requests and streams that are under way. On the thread that runs the loop.
+  std::size_t running_count() const;
 
  private:
   struct State;

@@ -22,7 +22,7 @@ import (
 // Options of a run.
 type Options struct {
 	Build, Berth      string // folder of the programs, and the program berth
-	Candidates        string // with commas, in turn: bind-only, yardstick, kube, berth
+	Candidates        string // with commas, in turn: bind-only, yardstick, kube, berth, berth-json
 	Workloads         string // with commas: basic, mix
 	Nodes, Pods, Rate int    // Pods wait for a start; Rate arrive each second afterwards
 	Seconds           int    // for so long
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) (rows, short int, err error) {
 			}
 			results[candidate] = m
 			prompt := ""
-			if candidate == "berth" {
+			if strings.HasPrefix(candidate, "berth") {
 				prompt = fmt.Sprintf("%.1f %%", 100*m.prompt)
 			}
 			fmt.Printf("| %s | %s | %.0f | %.3f | %.1f | %.1f | %s | %.3f | %.2f | %.0f | %d of %d |\n", workload, candidate, m.burst,
@@ -177,7 +177,7 @@ type sent struct{ prompt, all float64 }
 
 // bindings reads what Berth counts; of another candidate nothing is known.
 func bindings(ctx context.Context, scheduler *cluster.Scheduler, candidate string) (s sent, err error) {
-	if candidate != "berth" {
+	if !strings.HasPrefix(candidate, "berth") {
 		return s, nil
 	}
 	code, text, err := scheduler.Get(ctx, "/metrics", cluster.AdminToken)
@@ -195,8 +195,11 @@ func start(control *cluster.Cluster, o Options, candidate string) (*cluster.Sche
 	switch candidate {
 	case "kube":
 		options.Command = []string{filepath.Join(o.Build, "bin", "kube-scheduler")}
-	case "berth":
+	case "berth", "berth-json":
 		options.Command = []string{o.Berth, "scheduler"}
+		if candidate == "berth-json" {
+			options.Content = "application/json"
+		}
 	case "yardstick", "bind-only":
 		self, err := os.Executable()
 		if err != nil {
@@ -205,7 +208,7 @@ func start(control *cluster.Cluster, o Options, candidate string) (*cluster.Sche
 		process := cluster.NewProcess(control.Folder, candidate, self, "--client="+candidate, "--kubeconfig="+options.Kubeconfig)
 		return &cluster.Scheduler{Process: process}, process.Start()
 	default:
-		return nil, fmt.Errorf("no candidate %q (bind-only, yardstick, kube, berth)", candidate)
+		return nil, fmt.Errorf("no candidate %q (bind-only, yardstick, kube, berth, berth-json)", candidate)
 	}
 	scheduler, err := control.NewScheduler(options)
 	if err != nil {

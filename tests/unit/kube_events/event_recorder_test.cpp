@@ -360,19 +360,21 @@ TEST_F(EventRecorderTest, DropsWhatIsBeyondTheLimitAndCountsIt) {
   EXPECT_TRUE(recorder->next_request());
 }
 
-TEST_F(EventRecorderTest, MoreRequestsAreUnderWayTheMoreEventsWait) {
-  start_ready({.in_flight_min = 2, .in_flight_max = 4});
+TEST_F(EventRecorderTest, FewRequestsAreUnderWayWhileOthersNeedTheServer) {
+  start_ready({.in_flight_max = 4});
+  recorder->set_yields(true);
   const auto send_all = [this] {
     std::size_t sent = 0;
     while (recorder->next_request()) ++sent;
     return sent;
   };
-  for (int i = 0; i < 60; ++i) fail("p" + std::to_string(i));
-  EXPECT_EQ(send_all(), 2u);
-  for (int i = 0; i < 10; ++i) fail("q" + std::to_string(i));
-  EXPECT_EQ(send_all(), 1u) << "68 wait";
-  for (int i = 0; i < 1000; ++i) fail("r" + std::to_string(i));
-  EXPECT_EQ(send_all(), 1u) << "four are the most";
+  for (int i = 0; i < 500; ++i) fail("p" + std::to_string(i));
+  EXPECT_EQ(send_all(), 1u);
+  EXPECT_GT(recorder->next_wake_us(), clock.now_us());
+  for (int i = 0; i < 100; ++i) fail("q" + std::to_string(i));
+  EXPECT_EQ(send_all(), 1u) << "599 wait";
+  recorder->set_yields(false);
+  EXPECT_EQ(send_all(), 2u) << "four are the most";
 }
 
 TEST_F(EventRecorderTest, MemoryOfWhatWasSeenIsLimited) {
