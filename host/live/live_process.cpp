@@ -31,8 +31,9 @@ namespace {
 
 constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatever the lease is called, as upstream
 constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
-/// Of each kind. With 128 bindings waited where a server took 200 ms for each; 1,500 halved the throughput.
-constexpr std::size_t kCallsInFlightMax = 256;
+/// Of each kind. An API server takes some hundred of one user at once and queues others in no order that counts: with
+/// 256 the latest pods waited longer, 1,500 halved the throughput.
+constexpr std::size_t kCallsInFlightMax = 128;
 constexpr std::size_t kCallsAtEase = 8;          ///< beyond so many under way, bindings go before events
 constexpr std::size_t kVolumeCallsMax = 10'000;  ///< most of them wait for a provisioner, without a request
 /// KubeClient answers every call by then: it gives up after a minute, and a request takes half a minute at most. The
