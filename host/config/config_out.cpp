@@ -18,16 +18,37 @@
 namespace berth {
 namespace {
 
-/// DocumentWriter over the objects' writer.
-class JsonDocumentWriter : public DocumentWriter {
+/// Of a field of upstream's internal configuration, which has no names for JSON.
+std::string go_name(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kInitialisms[] = {
+      {"apiVersion", "apiVersion"}, {"qps", "QPS"},       {"urlPrefix", "URLPrefix"}, {"httpTimeout", "HTTPTimeout"},
+      {"tlsConfig", "TLSConfig"},   {"caFile", "CAFile"}, {"caData", "CAData"}};
+  for (const auto& [written, in_go] : kInitialisms)
+    if (name == written) return std::string(in_go);
+  std::string in_go(name);
+  if (in_go[0] >= 'a' && in_go[0] <= 'z') in_go[0] = static_cast<char>(in_go[0] - 'a' + 'A');
+  return in_go;
+}
+
+/// JSON with fields named as Go's types name them, but within values of API types. Internal types have no kind, and the
+/// document alone has an apiVersion.
+class ConfigzWriter : public DocumentWriter {
  public:
-  explicit JsonDocumentWriter(std::string& out) : json_(out) {}
-  void begin_object() override { json_.open('{'); }
-  void end_object() override { json_.close('}'); }
-  void begin_array() override { json_.open('['); }
-  void end_array() override { json_.close(']'); }
-  void key(std::string_view name) override { json_.key(name); }
-  void string(std::string_view value) override { json_.value(value); }
+  explicit ConfigzWriter(std::string& out) : json_(out) {}
+  void begin_object() override { begin('{'); }
+  void end_object() override { end('}'); }
+  void begin_array() override { begin('['); }
+  void end_array() override { end(']'); }
+  void key(std::string_view name) override {
+    if (api_value_below_ > 0) return json_.key(name);
+    is_left_out_ = name == "kind" || (name == "apiVersion" && depth_ > 1);
+    if (is_left_out_) return;
+    if (name == "addedAffinity" || name == "defaultConstraints") api_value_below_ = depth_;
+    json_.key(go_name(name));
+  }
+  void string(std::string_view value) override {
+    if (!std::exchange(is_left_out_, false)) json_.value(value);
+  }
   void integer(std::int64_t value) override { json_.value(value); }
   void unsigned_integer(std::uint64_t value) override { json_.value(value); }
   void real(double value) override { json_.value(value); }
@@ -35,7 +56,19 @@ class JsonDocumentWriter : public DocumentWriter {
   void end_document() override {}
 
  private:
+  void begin(char bracket) {
+    json_.open(bracket);
+    ++depth_;
+  }
+  void end(char bracket) {
+    json_.close(bracket);
+    if (--depth_ == api_value_below_) api_value_below_ = 0;
+  }
+
   JsonWriter json_;
+  int depth_ = 0;
+  bool is_left_out_ = false;  ///< the value that comes
+  int api_value_below_ = 0;   ///< the depth of its key; 0: none is being written
 };
 
 /// Fields that hold nothing are left out, as "omitempty" does.
@@ -206,10 +239,10 @@ void write_config(const SchedulerConfig& config, ConfigSecrets secrets, Document
   out.end_document();
 }
 
-std::string config_json(const SchedulerConfig& config, ConfigSecrets secrets) {
+std::string configz_json(const SchedulerConfig& config) {
   std::string text;
-  JsonDocumentWriter out(text);
-  write_config(config, secrets, out);
+  ConfigzWriter out(text);
+  write_config(config, ConfigSecrets::kWithheld, out);
   return text;
 }
 

@@ -22,7 +22,8 @@ enum class ConfigSecrets : std::uint8_t {
 /// Arguments are written of plugins that a list enables; feature gates stand in no configuration.
 void write_config(const SchedulerConfig& config, ConfigSecrets secrets, DocumentWriter& out);
 
-/// The same as JSON on one line.
-std::string config_json(const SchedulerConfig& config, ConfigSecrets secrets);
+/// The configuration as kube-scheduler's /configz has it, on one line: fields as Go's types name them ("QPS",
+/// "LeaderElection"), secrets withheld.
+std::string configz_json(const SchedulerConfig& config);
 
 }  // namespace berth

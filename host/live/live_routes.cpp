@@ -96,7 +96,7 @@ std::vector<Route> live_routes(const LiveSources& sources, const ServingLog& log
   routes.push_back(
       {"/metrics/resources", [sources](const ServedRequest&) { return metrics_answer(resource_metrics(sources)); }});
   routes.push_back(
-      {"/configz", [text = "{\"componentconfig\":" + config_json(sources.config, ConfigSecrets::kWithheld) +
+      {"/configz", [text = "{\"componentconfig\":" + configz_json(sources.config) +
                            "}"](const ServedRequest&) { return ServedAnswer{200, "application/json", text}; }});
   routes.push_back(explain_route(sources.scheduler));
   if (sources.config.enable_profiling && sources.set_verbosity)
