@@ -57,7 +57,8 @@ class EventWriterTest : public testing::Test {
   void start(EventRecorderOptions options = {}) { start(client, std::move(options)); }
   void start(HttpClient& through, EventRecorderOptions options = {}) {
     writer = std::make_unique<EventWriter>(
-        EventWriter::Parts{through, client, clock, [this](const std::string& line) { lines.push_back(line); }},
+        EventWriter::Parts{through, client, clock, [this](const std::string& line) { lines.push_back(line); },
+                           [this] { return yields; }},
         std::move(options), [this] { return clock.now_us(); }, 1);
   }
   static PodPtr pod(const std::string& name, const std::string& scheduler = "default-scheduler") {
@@ -75,8 +76,31 @@ class EventWriterTest : public testing::Test {
   VirtualClock clock{1'000'000'000};
   FakeClient client{clock};
   std::vector<std::string> lines;
+  bool yields = false;
   std::unique_ptr<EventWriter> writer;
 };
+
+TEST_F(EventWriterTest, WritesOneAtATimeWhileItYieldsAndAllOfThemAfterwards) {
+  start();
+  bound("first");
+  client.settle();
+  yields = true;
+  const auto answer_one = [this] {
+    const auto done = std::move(client.running.front().second);
+    client.running.pop_front();
+    done({.status = 201});
+  };
+  for (const char* const name : {"a", "b", "c", "d", "e"}) bound(name);
+  client.timers.extract(client.timers.begin()).mapped()();
+  EXPECT_EQ(client.running.size(), 1u);
+  answer_one();
+  EXPECT_EQ(client.running.size(), 1u);
+  yields = false;
+  answer_one();
+  EXPECT_EQ(client.running.size(), 3u);
+  client.settle();
+  EXPECT_TRUE(writer->is_written());
+}
 
 TEST_F(EventWriterTest, WritesWhatIsRecorded) {
   start();
