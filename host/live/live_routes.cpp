@@ -95,9 +95,8 @@ std::vector<Route> live_routes(const LiveSources& sources, const ServingLog& log
       {"/metrics/slis", [sources](const ServedRequest&) { return metrics_answer(health_metrics_text(sources)); }});
   routes.push_back(
       {"/metrics/resources", [sources](const ServedRequest&) { return metrics_answer(resource_metrics(sources)); }});
-  routes.push_back(
-      {"/configz", [text = "{\"componentconfig\":" + configz_json(sources.config) +
-                           "}"](const ServedRequest&) { return ServedAnswer{200, "application/json", text}; }});
+  routes.push_back({"/configz", [text = "{\"componentconfig\":" + configz_json(sources.config) + "}"](
+                                    const ServedRequest&) { return ServedAnswer{200, "application/json", text}; }});
   routes.push_back(explain_route(sources.scheduler));
   if (sources.config.enable_profiling && sources.set_verbosity)
     routes.push_back({"/debug/flags/v",

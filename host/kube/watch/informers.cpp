@@ -35,7 +35,6 @@ struct InformersState {
 
 namespace {
 
-
 bool comes_before(const ObjectKey& a, const ObjectKey& b) {
   return std::tie(a.namespace_, a.name, a.workload_kind) < std::tie(b.namespace_, b.name, b.workload_kind);
 }
