@@ -40,8 +40,9 @@ void remove_empty(json& value) {
     for (auto at = value.begin(); at != value.end();) {
       remove_empty(*at);
       const json& left = *at;
-      const bool is_empty =
-          left.is_null() || (left.is_structured() && left.empty()) || left == "" || left == 0 || left == false;
+      const bool is_empty_text = left.is_string() && left.get_ref<const std::string&>().empty();
+      const bool is_empty_list = left.is_structured() && left.empty();
+      const bool is_empty = left.is_null() || is_empty_text || is_empty_list || left == 0 || left == false;
       at = is_empty ? value.erase(at) : std::next(at);
     }
   } else if (value.is_array()) {
