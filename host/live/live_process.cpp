@@ -31,8 +31,8 @@ namespace {
 
 constexpr const char* kElectionName = "kube-scheduler";  ///< in metrics, whatever the lease is called, as upstream
 constexpr std::int64_t kEventsUs = 2'000'000;            ///< for the events that wait
-/// Of each kind. An API server takes some hundred of one user at once and queues others in no order that counts: with
-/// 256 the latest pods waited longer, 1,500 halved the throughput.
+/// Of each kind. Measured on a server that could not keep up (bench/results/2026-11-27-live.md): with 64 bindings
+/// waited here, with 256 the slowest pods took longer, 1,500 halved the throughput.
 constexpr std::size_t kCallsInFlightMax = 128;
 constexpr std::size_t kCallsAtEase = 8;          ///< beyond so many under way, bindings go before events
 constexpr std::size_t kVolumeCallsMax = 10'000;  ///< most of them wait for a provisioner, without a request

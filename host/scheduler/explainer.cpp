@@ -101,10 +101,15 @@ struct Explainer::State {
     return evaluation;
   }
 
-  Evaluation explain(const PodPtr& pod, std::int32_t profile) {
-    if (is_finished(*pod)) return evaluate({pending_copy_of(*pod), profile, -1});
-    if (pod->node_name.empty()) return evaluate({pod, profile, -1});
-    return State(objects, options, pod.get()).evaluate({pending_copy_of(*pod), profile, -1});
+  /// The cluster in which the pod is on no node: this one, or one without it, which is kept for the next question.
+  State& state_for(const Pod& pod) {
+    if (is_finished(pod) || pod.node_name.empty()) return *this;
+    if (without == nullptr || left_out_of_it != &pod) {
+      without.reset();
+      without = std::make_unique<State>(objects, options, &pod);
+      left_out_of_it = &pod;
+    }
+    return *without;
   }
 
   PreemptionResult preempt(PodToPlace pod) {
@@ -123,9 +128,16 @@ struct Explainer::State {
   std::vector<PodPtr> pending;
   std::unordered_map<const Pod*, std::string> gates_of;
   OpenedBackend opened;
+  std::unique_ptr<State> without;  ///< of state_for(); null: none is kept
+  const Pod* left_out_of_it = nullptr;
 };
 
 namespace {
+
+PodToPlace pending_version_of(const PodPtr& pod, std::int32_t profile) {
+  const bool is_pending = pod->node_name.empty() && !is_finished(*pod);
+  return {is_pending ? pod : pending_copy_of(*pod), profile, -1};
+}
 
 std::shared_ptr<const ScheduleOptions> for_explaining(ScheduleOptions options) {
   options.config = with_topology_profiles(std::move(options.config));
@@ -162,10 +174,14 @@ PodStanding Explainer::standing_of(const Pod& pod) const {
   return {};
 }
 
-Evaluation Explainer::explain(const PodPtr& pod) { return state_->explain(pod, state_->profile_of(*pod)); }
+Evaluation Explainer::explain(const PodPtr& pod) {
+  const std::int32_t profile = state_->profile_of(*pod);
+  return state_->state_for(*pod).evaluate(pending_version_of(pod, profile));
+}
 
 Evaluation Explainer::explain_topology(const PodPtr& pod) {
-  return state_->explain(pod, topology_profile_of(state_->profile_of(*pod), state_->options->config));
+  const std::int32_t profile = topology_profile_of(state_->profile_of(*pod), state_->options->config);
+  return state_->state_for(*pod).evaluate(pending_version_of(pod, profile));
 }
 
 std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Evaluation& evaluation) {
@@ -173,9 +189,7 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
   const std::int32_t profile = state_->profile_of(*pod);
   const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
   if (!preempts(of_pod)) return std::nullopt;
-  if (is_finished(*pod)) return state_->preempt({pending_copy_of(*pod), profile, -1});
-  if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
-  return State(state_->objects, state_->options, pod.get()).preempt({pending_copy_of(*pod), profile, -1});
+  return state_->state_for(*pod).preempt(pending_version_of(pod, profile));
 }
 
 std::vector<std::vector<ClaimVerdict>> Explainer::claims(const Pod& pod, const Evaluation& evaluation) const {

@@ -73,7 +73,8 @@ class Explainer {
   PodStanding standing_of(const Pod& pod) const;
 
   /// Gates are not looked at. A running pod is taken out of its node first, and explained as if it were pending: that
-  /// rebuilds the cluster without it. So is a finished one, which is on no node.
+  /// rebuilds the cluster without it, which is kept until another one is asked for. So is a finished one, which is on
+  /// no node.
   /// @param pod  of the objects, or a finished one
   /// @throws InputError when no profile has its schedulerName
   Evaluation explain(const PodPtr& pod);

@@ -148,7 +148,7 @@ func one(ctx context.Context, o Options, workload, candidate string) (m measured
 	if err := m.count(ctx, client, o.Pods); err != nil {
 		return m, err
 	}
-	time.Sleep(2 * time.Second) // garbage of the first part is collected
+	time.Sleep(2 * time.Second) // watches have told the last events
 	server, err := control.API.CPU()
 	if err != nil {
 		return m, err

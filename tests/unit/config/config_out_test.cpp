@@ -58,16 +58,21 @@ void sort_arguments(json& config) {
 }
 
 /// What reading settles and upstream's writing does not: see write_config().
-json settled(json document) {
-  if (!document.contains("extenders")) return document;
-  json& extenders = document["extenders"];
+struct ExtenderFields {
+  const char* list = "extenders";
+  const char* prefix = "urlPrefix";
+  const char* ignorable = "ignorable";
+};
+json settled(json document, const ExtenderFields& names = {}) {
+  if (!document.contains(names.list)) return document;
+  json& extenders = document[names.list];
   for (json& extender : extenders) {
-    auto prefix = extender["urlPrefix"].get<std::string>();
+    auto prefix = extender[names.prefix].get<std::string>();
     while (prefix.ends_with('/')) prefix.pop_back();
-    extender["urlPrefix"] = prefix;
+    extender[names.prefix] = prefix;
   }
   std::stable_partition(extenders.begin(), extenders.end(),
-                        [](const json& extender) { return !extender.value("ignorable", false); });
+                        [&](const json& extender) { return !extender.value(names.ignorable, false); });
   return document;
 }
 
@@ -87,16 +92,8 @@ TEST_P(ConfigOutTest, ConfigzIsWhatKubeSchedulerShows) {
   SchedulerConfig config = read(text_of(name + ".yaml"));
   config.leader_election.leader_elect = false;
   json ours = json::parse(configz_json(config));
-  json theirs = json::parse(text_of(name + ".configz.json"))["componentconfig"];
-  if (theirs.contains("Extenders")) {
-    for (json& extender : theirs["Extenders"]) {
-      auto prefix = extender["URLPrefix"].get<std::string>();
-      while (prefix.ends_with('/')) prefix.pop_back();
-      extender["URLPrefix"] = prefix;
-    }
-    std::stable_partition(theirs["Extenders"].begin(), theirs["Extenders"].end(),
-                          [](const json& extender) { return !extender.value("Ignorable", false); });
-  }
+  json theirs = settled(json::parse(text_of(name + ".configz.json"))["componentconfig"],
+                        {.list = "Extenders", .prefix = "URLPrefix", .ignorable = "Ignorable"});
   for (json* const config_of : {&ours, &theirs}) {
     sort_arguments(*config_of);
     remove_empty(*config_of);
