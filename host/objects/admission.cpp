@@ -41,19 +41,19 @@ bool any_container_requests(const PodSpec& spec, std::string_view name) {
 
 /// docs/behaviour/plugins-node.md 1.3 "Pod-level defaulting", after the containers' requests were filled from their
 /// limits.
-void apply_pod_level_defaults(PodSpec& spec, ResourceList& pod_level_limits) {
+void apply_pod_level_defaults(PodSpec& spec) {
   for (const auto& entry : container_limits_total(spec)) {
     const bool is_huge_page = entry.first.starts_with("hugepages-");
-    if (is_huge_page && find(spec.pod_level_requests, entry.first) == nullptr) add_if_absent(pod_level_limits, entry);
+    if (is_huge_page && find(spec.pod_level_requests, entry.first) == nullptr) add_if_absent(spec.pod_level_limits, entry);
   }
-  if (pod_level_limits.empty()) return;
+  if (spec.pod_level_limits.empty()) return;
   const ResourceList total = container_requests_total(spec);
   for (const std::string_view name : {kCpu, kMemory}) {
     if (!any_container_requests(spec, name)) continue;
     if (const Quantity* amount = find(total, name))
       add_if_absent(spec.pod_level_requests, {std::string(name), *amount});
   }
-  for (const auto& entry : pod_level_limits) {
+  for (const auto& entry : spec.pod_level_limits) {
     if (is_pod_level_resource(entry.first)) add_if_absent(spec.pod_level_requests, entry);
   }
 }
@@ -64,10 +64,10 @@ void add_once(std::vector<std::string>& list, std::string text) {
 
 }  // namespace
 
-void apply_spec_defaults(PodSpec& spec, ResourceList& pod_level_limits) {
+void apply_spec_defaults(PodSpec& spec) {
   copy_limits_to_requests(spec.containers);
   copy_limits_to_requests(spec.init_containers);
-  if (spec.has_pod_level_resources) apply_pod_level_defaults(spec, pod_level_limits);
+  if (spec.has_pod_level_resources) apply_pod_level_defaults(spec);
   if (spec.host_network) {
     copy_container_ports_to_host_ports(spec.containers);
     copy_container_ports_to_host_ports(spec.init_containers);

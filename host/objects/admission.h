@@ -15,8 +15,7 @@
 namespace berth {
 
 /// Admission that looks at the spec alone: requests from limits, pod-level defaulting, host ports of host-network pods.
-/// @param pod_level_limits  spec.resources.limits; may be changed
-void apply_spec_defaults(PodSpec& spec, ResourceList& pod_level_limits);
+void apply_spec_defaults(PodSpec& spec);
 
 /// Admission that looks at PriorityClass and RuntimeClass objects. Both lists are read during the life of this.
 class Admission {

@@ -277,7 +277,7 @@ bool names_pod_level_resource(const ResourceList& list) {
   return std::any_of(list.begin(), list.end(), [](const auto& entry) { return is_pod_level_resource(entry.first); });
 }
 
-void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec, ResourceList& pod_level_limits) {
+void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec) {
   if (key == "schedulerName") {
     std::string_view name;
     if (field.read(name) && !name.empty()) spec.scheduler_name = name;
@@ -287,7 +287,7 @@ void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec
   if (key == "overhead") spec.overhead = read_resource_list(field);
   if (key == "resources" && field.expect_object()) {
     spec.pod_level_requests = read_resource_list(field.field("requests"));
-    pod_level_limits = read_resource_list(field.field("limits"));
+    spec.pod_level_limits = read_resource_list(field.field("limits"));
   }
   if (key == "hostNetwork") field.read(spec.host_network);
   if (key == "nodeSelector") spec.node_selector = read_label_map(field);
@@ -360,13 +360,12 @@ bool stays_on_node(const JsonValue& volume) {
 
 PodSpec read_pod_spec(const JsonValue& value) {
   PodSpec spec;
-  ResourceList pod_level_limits;
   value.for_each_field([&](std::string_view key, const JsonValue& field) {
-    if (is_one_of(key, kSpecFields)) read_spec_field(key, field, spec, pod_level_limits);
+    if (is_one_of(key, kSpecFields)) read_spec_field(key, field, spec);
   });
   spec.has_pod_level_resources =
-      names_pod_level_resource(spec.pod_level_requests) || names_pod_level_resource(pod_level_limits);
-  apply_spec_defaults(spec, pod_level_limits);
+      names_pod_level_resource(spec.pod_level_requests) || names_pod_level_resource(spec.pod_level_limits);
+  apply_spec_defaults(spec);
   return spec;
 }
 

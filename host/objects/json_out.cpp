@@ -181,8 +181,11 @@ void write_shared_spec(Writer& w, const PodSpec& spec) {
   write_containers(w, "containers", spec.containers);
   write_containers(w, "initContainers", spec.init_containers);
   w.resources("overhead", spec.overhead);
-  if (!spec.pod_level_requests.empty()) {
-    w.object("resources", [&] { w.resources("requests", spec.pod_level_requests); });
+  if (!spec.pod_level_requests.empty() || !spec.pod_level_limits.empty()) {
+    w.object("resources", [&] {
+      w.resources("requests", spec.pod_level_requests);
+      w.resources("limits", spec.pod_level_limits);
+    });
   }
   w.flag("hostNetwork", spec.host_network);
   w.labels("nodeSelector", spec.node_selector);

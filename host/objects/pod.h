@@ -90,8 +90,9 @@ struct PodSpec {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   ResourceList overhead;
-  /// spec.resources.requests after pod-level defaulting: docs/behaviour/plugins-node.md 1.3.
+  /// spec.resources after pod-level defaulting: docs/behaviour/plugins-node.md 1.3. No plugin reads the limits.
   ResourceList pod_level_requests;
+  ResourceList pod_level_limits;
   bool has_pod_level_resources = false;  ///< spec.resources has a request or limit of a supported name
   bool host_network = false;
   LabelMap node_selector;

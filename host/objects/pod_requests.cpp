@@ -110,9 +110,9 @@ ResourceList containers_total_by_aggregate(const Pod& pod, const ResourceList& d
   return total;
 }
 
-ResourceList supported_pod_level_requests(const PodSpec& spec) {
+ResourceList supported_pod_level(const ResourceList& amounts) {
   ResourceList supported;
-  for (const auto& entry : spec.pod_level_requests) {
+  for (const auto& entry : amounts) {
     if (is_pod_level_resource(entry.first)) supported.push_back(entry);
   }
   return supported;
@@ -137,7 +137,7 @@ ResourceList request_list(const Pod& pod, const RequestOptions& options, const R
       return requests;
     });
   }
-  if (options.pod_level) replace(total, supported_pod_level_requests(spec));
+  if (options.pod_level) replace(total, supported_pod_level(spec.pod_level_requests));
   add(total, spec.overhead);
   return total;
 }
@@ -180,6 +180,16 @@ ResourceList exact_pod_requests(const Pod& pod, const RequestOptions& options) {
   return request_list(pod, options, {});
 }
 
+ResourceList exact_pod_limits(const PodSpec& spec) {
+  ResourceList total = container_limits_total(spec);
+  replace(total, supported_pod_level(spec.pod_level_limits));
+  for (auto& [name, amount] : total) {
+    const Quantity* const overhead = find(spec.overhead, name);
+    if (overhead != nullptr && amount.nano != 0) amount += *overhead;
+  }
+  return total;
+}
+
 bool has_status_resources(const Pod& pod) {
   return !pod.rare().status_resources.empty() || pod.rare().resize_infeasible;
 }
@@ -199,7 +209,7 @@ ResourceAmounts non_zero_requested_on_node(const Pod& pod) {
 }
 
 ResourceAmounts non_zero_requested_on_node(const Pod& pod, const RequestOptions& options) {
-  if (supported_pod_level_requests(*pod.spec).empty()) return pod_requests(pod, options);
+  if (supported_pod_level(pod.spec->pod_level_requests).empty()) return pod_requests(pod, options);
   // A pod-level amount counts for the whole pod, so defaults fill only what its plain total does not name.
   const ResourceList plain = request_list(pod, options, {});
   ResourceList defaults;

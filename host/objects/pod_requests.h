@@ -20,6 +20,9 @@ struct RequestOptions {
 ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options);
 /// The same, exact and with every name, also those that no plugin accounts. Without non_zero_defaults.
 ResourceList exact_pod_requests(const Pod& pod, const RequestOptions& options);
+/// The limits of a pod, exact and with every name; overhead is added to a limit that is not 0. As PodLimits() of
+/// k8s.io/component-helpers/resource gives them without options.
+ResourceList exact_pod_limits(const PodSpec& spec);
 
 /// Steps 3 to 5 of docs/behaviour/plugins-node.md 1.3 over the containers' requests, or over their limits: exact, names
 /// kept.

@@ -74,9 +74,7 @@ std::vector<prometheus::MetricFamily> build_metrics(const BuildInfo& build);
 std::vector<prometheus::MetricFamily> health_metrics(const HealthResults& results);
 
 /// kube_pod_resource_request and kube_pod_resource_limit as text, for /metrics/resources. A pod that has ended on its
-/// node is left out, as zero amounts are. Limits of a pod as a whole (spec.resources) are not kept by the model, so
-/// pods that have some have no series of limits. Cost: 0.19 s and 87 MB of text for 150,000 pods
-/// of two resources.
+/// node is left out, as zero amounts are. Cost: 0.19 s and 87 MB of text for 150,000 pods of two resources.
 std::string pod_resources_text(std::span<const PodPtr> pods);
 
 }  // namespace berth

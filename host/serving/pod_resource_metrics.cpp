@@ -69,16 +69,6 @@ bool has_ended(const Pod& pod) {
   return !pod.node_name.empty() && (pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed);
 }
 
-/// resourcehelper.PodLimits(): overhead is added to limits that are there.
-ResourceList limits_of(const PodSpec& spec) {
-  ResourceList limits = container_limits_total(spec);
-  for (auto& [name, amount] : limits) {
-    const Quantity* const overhead = find(spec.overhead, name);
-    if (overhead != nullptr && amount.nano != 0) amount += *overhead;
-  }
-  return limits;
-}
-
 template <class Amounts>
 void append_family(std::string& out, const ResourceFamily& family, std::span<const PodPtr> pods, const Amounts& of) {
   const std::size_t start = out.size();
@@ -94,9 +84,7 @@ void append_family(std::string& out, const ResourceFamily& family, std::span<con
 
 std::string pod_resources_text(std::span<const PodPtr> pods) {
   std::string out;
-  append_family(out, kLimits, pods, [](const Pod& pod) {
-    return pod.spec->has_pod_level_resources ? ResourceList() : limits_of(*pod.spec);
-  });
+  append_family(out, kLimits, pods, [](const Pod& pod) { return exact_pod_limits(*pod.spec); });
   append_family(out, kRequests, pods, [](const Pod& pod) { return exact_pod_requests(pod, {}); });
   return out;
 }

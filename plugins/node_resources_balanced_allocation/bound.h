@@ -13,10 +13,10 @@ struct BalancedAllocationBound {
   /// At least the score of two resources on every node of a box where the pod fits. A tilt is the share of the first
   /// resource less that of the second one, each at most 1.
   /// @param low, high  of the tilts with the pod
-  BERTH_HD static double score(double low, double high) {
-    const double above = low > 0.0 ? low : 0.0;
-    const double below = high < 0.0 ? -high : 0.0;
-    return bound_of_free_share((above + below) / 2.0);
+  BERTH_HD static float score(float low, float high) {
+    const float above = low > 0.0F ? low : 0.0F;
+    const float below = high < 0.0F ? -high : 0.0F;
+    return bound_of_free_share((above + below) / 2.0F);
   }
 };
 

@@ -10,188 +10,173 @@
 namespace berth {
 namespace {
 
-constexpr double kNoBound = 1e9;
+constexpr float kNoBound = 1e9F;  ///< above every total
 
-/// The bound of NodeResourcesFit's score in each lane. @param of_one  that of nodes with more than all of a resource in
-/// use
-[[gnu::always_inline]] inline void least_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, int group,
-                                                double* __restrict scores, double* __restrict of_one) {
-  const ClassOnLoads::Resource& cpu = of_class.cpu;
-  const ClassOnLoads::Resource& memory = of_class.memory;
-  const LaneDivisor weights(cpu.fit_weight + memory.fit_weight);
-  const double cpu_request = cpu.fit_request * (cpu.fit_weight * weights.reciprocal);
-  const double memory_request = memory.fit_request * (memory.fit_weight * weights.reciprocal);
+/// Of LeastAllocated, in each lane: the bound of NodeResourcesFit's score.
+/// @param of_one  that of nodes with more than all of a resource in use
+[[gnu::always_inline]] inline void least_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                                float* __restrict scores, float* __restrict of_one) {
+  const ClassOnBoxes::Resource& cpu = of_class.cpu;
+  const ClassOnBoxes::Resource& memory = of_class.memory;
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) {
-    const double cpu_inverse = boxes.cpu.inverse_min[group + s];
-    const double memory_inverse = boxes.memory.inverse_min[group + s];
-    const double first =
-        LeastAllocatedBound::part(boxes.cpu.used[group + s], cpu_inverse, cpu.fit_request) * cpu.fit_weight;
-    const double second =
-        LeastAllocatedBound::part(boxes.memory.used[group + s], memory_inverse, memory.fit_request) * memory.fit_weight;
-    const double share = boxes.mean_used[group + s] + cpu_request * cpu_inverse + memory_request * memory_inverse;
-    const double corner = divide_truncated(first + second, weights);
-    of_one[s] = divide_truncated(first > second ? first : second, weights);
-    const double mean = LeastAllocatedMeanBound::mean(share, of_one[s]);
+  for (int s = 0; s < kBoxLanes; ++s) {
+    const float cpu_inverse = boxes.cpu.inverse_min[s];
+    const float memory_inverse = boxes.memory.inverse_min[s];
+    const float first = LeastAllocatedBound::part(boxes.cpu.used[s], cpu_inverse, cpu.fit_request) * cpu.fit_weight;
+    const float second =
+        LeastAllocatedBound::part(boxes.memory.used[s], memory_inverse, memory.fit_request) * memory.fit_weight;
+    const float share = boxes.mean_used[s] + cpu.mean_request * cpu_inverse + memory.mean_request * memory_inverse;
+    const float corner = bound_of_mean(first + second, of_class.weights_inverse);
+    of_one[s] = bound_of_mean(first > second ? first : second, of_class.weights_inverse);
+    const float mean = LeastAllocatedMeanBound::mean(share, of_one[s]);
     scores[s] = mean < corner ? mean : corner;
   }
 }
 
-[[gnu::always_inline]] inline void most_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, int group,
-                                               double* __restrict scores) {
-  const ClassOnLoads::Resource& cpu = of_class.cpu;
-  const ClassOnLoads::Resource& memory = of_class.memory;
-  const LaneDivisor weights(cpu.fit_weight + memory.fit_weight);
+[[gnu::always_inline]] inline void most_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                               float* __restrict scores) {
+  const ClassOnBoxes::Resource& cpu = of_class.cpu;
+  const ClassOnBoxes::Resource& memory = of_class.memory;
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) {
-    const double first =
-        MostAllocatedBound::part(boxes.cpu.used[group + s], boxes.cpu.inverse_max[group + s], cpu.fit_request);
-    const double second =
-        MostAllocatedBound::part(boxes.memory.used[group + s], boxes.memory.inverse_max[group + s], memory.fit_request);
-    scores[s] = divide_truncated(first * cpu.fit_weight + second * memory.fit_weight, weights);
+  for (int s = 0; s < kBoxLanes; ++s) {
+    const float first = MostAllocatedBound::part(boxes.cpu.used[s], boxes.cpu.inverse_max[s], cpu.fit_request);
+    const float second =
+        MostAllocatedBound::part(boxes.memory.used[s], boxes.memory.inverse_max[s], memory.fit_request);
+    scores[s] = bound_of_mean(first * cpu.fit_weight + second * memory.fit_weight, of_class.weights_inverse);
   }
 }
 
-/// What the pod adds to LoadBoxes::loss_by_cpu, or to loss_by_memory, per reciprocal of what a node offers.
-struct AddedLoss {
-  double per_cpu;
-  double per_memory;
-  /// The least on a box.
-  [[gnu::always_inline]] double on(const LoadBoxes& boxes, int lane) const {
-    const double cpu = per_cpu >= 0.0 ? boxes.cpu.inverse_min[lane] : boxes.cpu.inverse_max[lane];
-    const double memory = per_memory >= 0.0 ? boxes.memory.inverse_min[lane] : boxes.memory.inverse_max[lane];
-    return per_cpu * cpu + per_memory * memory;
-  }
-};
+/// The least that the pod adds to a loss on a box.
+[[gnu::always_inline]] inline float added_loss(ClassOnBoxes::AddedLoss added, const LoadBoxes& boxes, int lane) {
+  const float cpu = added.per_cpu >= 0.0F ? boxes.cpu.inverse_min[lane] : boxes.cpu.inverse_max[lane];
+  const float memory = added.per_memory >= 0.0F ? boxes.memory.inverse_min[lane] : boxes.memory.inverse_max[lane];
+  return added.per_cpu * cpu + added.per_memory * memory;
+}
 
 /// At least both scores together, weighted, where LeastAllocated counts and no share is above 1.
-[[gnu::always_inline]] inline void bound_both(const ClassOnLoads& of_class, const LoadBoxes& boxes, int group,
-                                              double* __restrict totals) {
-  const double weights = of_class.cpu.fit_weight + of_class.memory.fit_weight;
-  const double fit_cpu = of_class.fit_weight * of_class.cpu.fit_weight / weights * of_class.cpu.fit_request;
-  const double fit_memory = of_class.fit_weight * of_class.memory.fit_weight / weights * of_class.memory.fit_request;
-  const double tilt_cpu = of_class.balanced_weight * of_class.cpu.balanced_request / 2.0;
-  const double tilt_memory = of_class.balanced_weight * of_class.memory.balanced_request / 2.0;
-  const AddedLoss by_cpu{fit_cpu + tilt_cpu, fit_memory - tilt_memory};
-  const AddedLoss by_memory{fit_cpu - tilt_cpu, fit_memory + tilt_memory};
-  const double most = of_class.fit_weight + of_class.balanced_weight;
-  BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) {
-    const double first = by_cpu.on(boxes, group + s);
-    const double second = by_memory.on(boxes, group + s);
-    const double a = boxes.loss_by_cpu[group + s] + first;
-    const double b = boxes.loss_by_memory[group + s] + second;
-    const double c = boxes.loss[group + s] + (first < second ? first : second);
-    const double ab = a > b ? a : b;
-    totals[s] = bound_of_loss(ab > c ? ab : c, most);
-  }
+[[gnu::always_inline]] inline float bound_both(const ClassOnBoxes& of_class, const LoadBoxes& boxes, int lane) {
+  const float first = added_loss(of_class.by_cpu, boxes, lane);
+  const float second = added_loss(of_class.by_memory, boxes, lane);
+  const float a = boxes.loss_by_cpu[lane] + first;
+  const float b = boxes.loss_by_memory[lane] + second;
+  const float c = boxes.loss[lane] + (first < second ? first : second);
+  const float ab = a > b ? a : b;
+  return bound_of_loss(ab > c ? ab : c, of_class.fit_weight + of_class.balanced_weight);
 }
 
-/// Bits of the lanes whose keys reach `least`.
-[[gnu::always_inline]] inline std::uint32_t lanes_from(NodeKey least, const NodeKey* __restrict keys) {
+/// The same base for each lane.
+struct OneBase {
+  std::int32_t base;
+  [[gnu::always_inline]] std::int32_t operator[](int) const { return base; }
+};
+
+/// The lanes whose keys reach `least`, bit by bit, and all keys. @param total  [lane] bounds of the scores of load
+template <class Bases>
+[[gnu::always_inline]] inline std::uint32_t lanes_from(NodeKey least, const ClassOnBoxes& of_class,
+                                                       const LoadBoxes& boxes, Bases base,
+                                                       const float* __restrict total, NodeKey* __restrict keys) {
+  std::int32_t totals[kBoxLanes];
+  BERTH_LANES
+  for (int s = 0; s < kBoxLanes; ++s) {
+    const std::int32_t sum = base[s] >= 0 ? static_cast<std::int32_t>(total[s]) + base[s] : -1;
+    const std::int32_t if_cpu = all_are_short(of_class.cpu.request, boxes.cpu.room[s]) ? -1 : sum;
+    totals[s] = all_are_short(of_class.memory.request, boxes.memory.room[s]) ? -1 : if_cpu;
+  }
   std::uint32_t lanes = 0;
   for (int g = 0; g < kBoxLanes; g += kGroup) {
     std::uint32_t of_group = 0;
     BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) of_group |= keys[g + s] >= least ? 1u << s : 0u;
+    for (int s = 0; s < kGroup; ++s) {
+      const Draw draw = boxes.draw[g + s];
+      const NodeKey key = make_node_key(totals[g + s], draw);
+      const NodeKey known = draw != 0 ? key : 0;
+      keys[g + s] = known;
+      of_group |= known >= least ? 1u << s : 0u;
+    }
     lanes |= of_group << g;
   }
   return lanes;
 }
 
-/// Bounds of boxes, from bounds of their scores.
-[[gnu::always_inline]] inline void store_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, int group,
-                                                const std::int32_t* __restrict base, const double* __restrict total,
-                                                NodeKey* __restrict keys) {
-  double refused[kGroup];
-  BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) {
-    const double no_cpu =
-        NodeResourcesFit::is_short(of_class.cpu.request, boxes.cpu.free_max[group + s], 0.0) ? 1.0 : 0.0;
-    refused[s] =
-        NodeResourcesFit::is_short(of_class.memory.request, boxes.memory.free_max[group + s], 0.0) ? 1.0 : no_cpu;
+template <bool kPacks, class Bases>
+[[gnu::always_inline]] inline std::uint32_t bound_boxes(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                                        Bases base, NodeKey least, NodeKey* __restrict keys) {
+  const ClassOnBoxes::Resource& cpu = of_class.cpu;
+  const ClassOnBoxes::Resource& memory = of_class.memory;
+  float fit[kBoxLanes];
+  float of_one[kBoxLanes] = {};
+  float total[kBoxLanes];
+  // The losses of boxes have both scores.
+  const float unless_both = of_class.balanced_weight != 0.0F ? 0.0F : kNoBound;
+  if constexpr (kPacks) {
+    most_bounds(of_class, boxes, fit);
+  } else {
+    least_bounds(of_class, boxes, fit, of_one);
   }
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) {
-    const NodeKey key = make_node_key(static_cast<std::int32_t>(total[s]) + base[group + s], boxes.draw[group + s]);
-    const NodeKey known = boxes.draw[group + s] != 0 ? key : 0;
-    keys[group + s] = base[group + s] >= 0 && refused[s] == 0.0 ? known : 0;
-  }
-}
-
-template <bool kPacks>
-std::uint32_t bound_boxes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* __restrict base,
-                          NodeKey least, NodeKey* __restrict keys) {
-  const ClassOnLoads::Resource& cpu = of_class.cpu;
-  const ClassOnLoads::Resource& memory = of_class.memory;
-  for (int g = 0; g < kBoxLanes; g += kGroup) {
-    double fit[kGroup];
-    double of_one[kGroup] = {};
-    double both[kGroup];  // above every total: no bound
-    for (double& total_of_both : both) total_of_both = kNoBound;
-    double total[kGroup];
+  for (int s = 0; s < kBoxLanes; ++s) {
+    const float low = boxes.tilt_min[s] + cpu.balanced_request * boxes.cpu.inverse_min[s] -
+                      memory.balanced_request * boxes.memory.inverse_max[s];
+    const float high = boxes.tilt_max[s] + cpu.balanced_request * boxes.cpu.inverse_max[s] -
+                       memory.balanced_request * boxes.memory.inverse_min[s];
+    const float balanced = BalancedAllocationBound::score(low, high) * of_class.balanced_weight;
+    const float apart = fit[s] * of_class.fit_weight + balanced;
     if constexpr (kPacks) {
-      most_bounds(of_class, boxes, g, fit);
+      total[s] = apart;
     } else {
-      least_bounds(of_class, boxes, g, fit, of_one);
-      if (of_class.balanced_weight != 0) bound_both(of_class, boxes, g, both);
-    }
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) {
-      const double low = boxes.tilt_min[g + s] + cpu.balanced_request * boxes.cpu.inverse_min[g + s] -
-                         memory.balanced_request * boxes.memory.inverse_max[g + s];
-      const double high = boxes.tilt_max[g + s] + cpu.balanced_request * boxes.cpu.inverse_max[g + s] -
-                          memory.balanced_request * boxes.memory.inverse_min[g + s];
-      const double balanced = BalancedAllocationBound::score(low, high) * of_class.balanced_weight;
-      const double apart = fit[s] * of_class.fit_weight + balanced;
-      const double one = of_one[s] * of_class.fit_weight + balanced;
-      const double together = both[s] > one ? both[s] : one;
+      const float one = of_one[s] * of_class.fit_weight + balanced;
+      const float both = bound_both(of_class, boxes, s) + unless_both;
+      const float together = both > one ? both : one;
       total[s] = together < apart ? together : apart;
     }
-    store_bounds(of_class, boxes, g, base, total, keys);
   }
-  return lanes_from(least, keys);
+  return lanes_from(least, of_class, boxes, base, total, keys);
 }
 
 /// The same of boxes around one node, where both ends of each range are equal.
 template <bool kPacks>
-std::uint32_t bound_nodes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* __restrict base,
-                          NodeKey least, NodeKey* __restrict keys) {
+std::uint32_t bound_nodes(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
+                          NodeKey* __restrict keys) {
   using Part = std::conditional_t<kPacks, MostAllocatedBound, LeastAllocatedBound>;
-  const ClassOnLoads::Resource& cpu = of_class.cpu;
-  const ClassOnLoads::Resource& memory = of_class.memory;
-  const LaneDivisor weights(cpu.fit_weight + memory.fit_weight);
-  for (int g = 0; g < kBoxLanes; g += kGroup) {
-    double total[kGroup];
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) {
-      const double cpu_inverse = boxes.cpu.inverse_min[g + s];
-      const double memory_inverse = boxes.memory.inverse_min[g + s];
-      const double fit = divide_truncated(
-          Part::part(boxes.cpu.used[g + s], cpu_inverse, cpu.fit_request) * cpu.fit_weight +
-              Part::part(boxes.memory.used[g + s], memory_inverse, memory.fit_request) * memory.fit_weight,
-          weights);
-      const double tilt =
-          boxes.tilt_min[g + s] + cpu.balanced_request * cpu_inverse - memory.balanced_request * memory_inverse;
-      total[s] = fit * of_class.fit_weight + BalancedAllocationBound::score(tilt, tilt) * of_class.balanced_weight;
-    }
-    store_bounds(of_class, boxes, g, base, total, keys);
+  const ClassOnBoxes::Resource& cpu = of_class.cpu;
+  const ClassOnBoxes::Resource& memory = of_class.memory;
+  float total[kBoxLanes];
+  BERTH_LANES
+  for (int s = 0; s < kBoxLanes; ++s) {
+    const float cpu_inverse = boxes.cpu.inverse_min[s];
+    const float memory_inverse = boxes.memory.inverse_min[s];
+    const float fit =
+        bound_of_mean(Part::part(boxes.cpu.used[s], cpu_inverse, cpu.fit_request) * cpu.fit_weight +
+                          Part::part(boxes.memory.used[s], memory_inverse, memory.fit_request) * memory.fit_weight,
+                      of_class.weights_inverse);
+    const float tilt =
+        boxes.tilt_min[s] + cpu.balanced_request * cpu_inverse - memory.balanced_request * memory_inverse;
+    total[s] = fit * of_class.fit_weight + BalancedAllocationBound::score(tilt, tilt) * of_class.balanced_weight;
   }
-  return lanes_from(least, keys);
+  return lanes_from(least, of_class, boxes, OneBase{base}, total, keys);
 }
 
-std::uint32_t bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+template <class Bases>
+[[gnu::always_inline]] inline std::uint32_t bound_boxes_of(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                                           Bases base, NodeKey least, NodeKey* keys) {
+  return of_class.packs ? bound_boxes<true>(of_class, boxes, base, least, keys)
+                        : bound_boxes<false>(of_class, boxes, base, least, keys);
+}
+
+std::uint32_t bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
                      NodeKey* keys) {
-  return of_class.strategy == ScoringStrategyType::kMostAllocated
-             ? bound_boxes<true>(of_class, boxes, base, least, keys)
-             : bound_boxes<false>(of_class, boxes, base, least, keys);
+  return bound_boxes_of(of_class, boxes, OneBase{base}, least, keys);
 }
 
-std::uint32_t node_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+std::uint32_t bounds_by_lane(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
+                             NodeKey least, NodeKey* keys) {
+  return bound_boxes_of(of_class, boxes, base, least, keys);
+}
+
+std::uint32_t node_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
                           NodeKey* keys) {
-  return of_class.strategy == ScoringStrategyType::kMostAllocated
-             ? bound_nodes<true>(of_class, boxes, base, least, keys)
-             : bound_nodes<false>(of_class, boxes, base, least, keys);
+  return of_class.packs ? bound_nodes<true>(of_class, boxes, base, least, keys)
+                        : bound_nodes<false>(of_class, boxes, base, least, keys);
 }
 
 struct Smaller {
@@ -216,24 +201,29 @@ struct Sum {
 /// All lanes in one value.
 template <class Choice, class Number>
 [[gnu::always_inline]] inline Number fold(const Number* __restrict lanes) {
-  Number folded[kGroup];
+  constexpr int kHalf = kBoxLanes / 2;
+  Number folded[kHalf];
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) folded[s] = Choice::of(lanes[s], lanes[kGroup + s]);
-  for (int half = kGroup / 2; half > 0; half /= 2)
+  for (int s = 0; s < kHalf; ++s) folded[s] = Choice::of(lanes[s], lanes[kHalf + s]);
+  for (int half = kHalf / 2; half > 0; half /= 2)
     for (int s = 0; s < half; ++s) folded[s] = Choice::of(folded[s], folded[s + half]);
   return folded[0];
 }
 
 [[gnu::always_inline]] inline LoadBox::Resource join_resource(const LoadBoxes::Resource& boxes, bool packs) {
   return {packs ? fold<Larger>(boxes.used) : fold<Smaller>(boxes.used), fold<Smaller>(boxes.inverse_min),
-          fold<Larger>(boxes.inverse_max), fold<Smaller>(boxes.free_min), fold<Larger>(boxes.free_max)};
+          fold<Larger>(boxes.inverse_max), fold<Larger>(boxes.room)};
+}
+
+[[gnu::always_inline]] inline LoadBox::Room join_room(const LoadBoxes::Room& boxes) {
+  return {fold<Smaller>(boxes.free_min), fold<Larger>(boxes.free_max)};
 }
 
 LoadBox join(const LoadBoxes& boxes, bool packs) {
   return {join_resource(boxes.cpu, packs),  join_resource(boxes.memory, packs),  fold<Smaller>(boxes.mean_used),
           fold<Smaller>(boxes.loss_by_cpu), fold<Smaller>(boxes.loss_by_memory), fold<Smaller>(boxes.loss),
-          fold<Smaller>(boxes.tilt_min),    fold<Larger>(boxes.tilt_max),        fold<Sum>(boxes.count),
-          fold<Larger>(boxes.draw)};
+          fold<Smaller>(boxes.tilt_min),    fold<Larger>(boxes.tilt_max),        fold<Larger>(boxes.draw),
+          join_room(boxes.cpu_room),        join_room(boxes.memory_room),        fold<Sum>(boxes.count)};
 }
 
 }  // namespace

@@ -14,59 +14,10 @@ namespace berth {
 namespace {
 
 constexpr std::int64_t kLanes = kBoxLanes;
-constexpr double kUsedMax = 2.0;
-constexpr double kLossMax = 1e6;  ///< more than weights come to
 /// Where searches begin is at most so many blocks, and one for each group.
 constexpr std::int64_t kTopBlocks = 64;
 /// Room for fewer pods of a 64th of an average node is little.
 constexpr double kTightPods = 4;
-
-/// Changes nothing in a box around it.
-LoadBox empty_box(bool packs) {
-  const LoadBox::Resource nothing{packs ? 0.0 : kUsedMax, 1.0, 0.0, 0x1p62, -0x1p62};
-  return {nothing, nothing, kUsedMax, kLossMax, kLossMax, kLossMax, 2.0, -2.0, 0.0, 0};
-}
-
-void write_resource(LoadBoxes::Resource& boxes, std::size_t lane, const LoadBox::Resource& box) {
-  boxes.used[lane] = box.used;
-  boxes.inverse_min[lane] = box.inverse_min;
-  boxes.inverse_max[lane] = box.inverse_max;
-  boxes.free_min[lane] = box.free_min;
-  boxes.free_max[lane] = box.free_max;
-}
-
-void write_box(LoadBoxes& boxes, std::int32_t at, const LoadBox& box) {
-  const auto lane = static_cast<std::size_t>(at);
-  write_resource(boxes.cpu, lane, box.cpu);
-  write_resource(boxes.memory, lane, box.memory);
-  boxes.mean_used[lane] = box.mean_used;
-  boxes.loss_by_cpu[lane] = box.loss_by_cpu;
-  boxes.loss_by_memory[lane] = box.loss_by_memory;
-  boxes.loss[lane] = box.loss;
-  boxes.tilt_min[lane] = box.tilt_min;
-  boxes.tilt_max[lane] = box.tilt_max;
-  boxes.count[lane] = box.count;
-  boxes.draw[lane] = box.draw;
-}
-
-LoadBox::Resource read_resource(const LoadBoxes::Resource& boxes, std::size_t lane) {
-  return {boxes.used[lane], boxes.inverse_min[lane], boxes.inverse_max[lane], boxes.free_min[lane],
-          boxes.free_max[lane]};
-}
-
-LoadBox read_box(const LoadBoxes& boxes, std::int32_t at) {
-  const auto lane = static_cast<std::size_t>(at);
-  return {read_resource(boxes.cpu, lane),
-          read_resource(boxes.memory, lane),
-          boxes.mean_used[lane],
-          boxes.loss_by_cpu[lane],
-          boxes.loss_by_memory[lane],
-          boxes.loss[lane],
-          boxes.tilt_min[lane],
-          boxes.tilt_max[lane],
-          boxes.count[lane],
-          boxes.draw[lane]};
-}
 
 /// Where to cut a list of leaves, so that whole subtrees stay together.
 std::int64_t leaves_on_the_left(std::int64_t leaves) {
@@ -124,7 +75,7 @@ bool LoadIndex::is_tight(const Snapshot& snapshot, std::int32_t node, double cpu
   const Nominations::ReservedLoad reserved = nominated_.on(node);
   if (reserved.pods == 0) return false;
   const LoadBox box = box_of(snapshot, node);
-  return box.draw == 0 || box.cpu.free_max < cpu || box.memory.free_max < memory;
+  return box.draw == 0 || box.cpu_room.free_max < cpu || box.memory_room.free_max < memory;
 }
 
 LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
@@ -135,25 +86,39 @@ LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
   const auto share = [](std::int64_t used, std::int64_t all, double most) {
     return std::min(static_cast<double>(used) / static_cast<double>(all), most);
   };
-  const auto resource = [&](std::int64_t all, std::int64_t used, std::int64_t filtered) {
-    const double inverse = 1.0 / static_cast<double>(all);
+  const auto room = [](std::int64_t all, std::int64_t filtered) {
     const auto free = static_cast<double>(all - filtered);
-    return LoadBox::Resource{share(used, all, kUsedMax), inverse, inverse, free, free};
+    return LoadBox::Room{free, free};
+  };
+  const auto resource = [](double used, std::int64_t all, const LoadBox::Room& of_it) {
+    const auto inverse = static_cast<float>(1.0 / static_cast<double>(all));
+    return LoadBox::Resource{static_cast<float>(used), inverse, inverse, static_cast<float>(of_it.free_max)};
   };
   const std::int64_t cpu = snapshot.requested(kCpuColumn, node);
   const std::int64_t memory = snapshot.requested(kMemoryColumn, node);
   const double tilt = share(cpu, offered.milli_cpu, 1.0) - share(memory, offered.memory_bytes, 1.0);
   const Draw draw = node_draws(profile_.draw, snapshot, node, offered).with(in_use).bits;
-  const LoadBox::Resource cpu_box = resource(offered.milli_cpu, in_use.milli_cpu, cpu + reserved.milli_cpu);
-  const LoadBox::Resource memory_box =
-      resource(offered.memory_bytes, in_use.memory_bytes, memory + reserved.memory_bytes);
+  const LoadBox::Room cpu_room = room(offered.milli_cpu, cpu + reserved.milli_cpu);
+  const LoadBox::Room memory_room = room(offered.memory_bytes, memory + reserved.memory_bytes);
+  const double cpu_used = share(in_use.milli_cpu, offered.milli_cpu, kShareMax);
+  const double memory_used = share(in_use.memory_bytes, offered.memory_bytes, kShareMax);
   const auto cpu_weight = static_cast<double>(profile_.fit.resources[0].weight);
   const auto memory_weight = static_cast<double>(profile_.fit.resources[1].weight);
-  const double mean = (cpu_box.used * cpu_weight + memory_box.used * memory_weight) / (cpu_weight + memory_weight);
+  const double mean = (cpu_used * cpu_weight + memory_used * memory_weight) / (cpu_weight + memory_weight);
   const double fit_loss = mean * profile_.weight<NodeResourcesFit>();
   const double tilt_loss = tilt / 2 * profile_.weight<NodeResourcesBalancedAllocation>();
-  return {cpu_box, memory_box, mean, fit_loss + tilt_loss, fit_loss - tilt_loss, fit_loss + std::abs(tilt_loss), tilt,
-          tilt,    1.0,        draw};
+  return {resource(cpu_used, offered.milli_cpu, cpu_room),
+          resource(memory_used, offered.memory_bytes, memory_room),
+          static_cast<float>(mean),
+          static_cast<float>(fit_loss + tilt_loss),
+          static_cast<float>(fit_loss - tilt_loss),
+          static_cast<float>(fit_loss + std::abs(tilt_loss)),
+          static_cast<float>(tilt),
+          static_cast<float>(tilt),
+          draw,
+          cpu_room,
+          memory_room,
+          1};
 }
 
 // The trees
@@ -205,6 +170,7 @@ void LoadIndex::add_to_top(std::int32_t block) {
     for (std::int32_t l = 0; l < kBoxLanes; ++l) write_box(boxes, l, empty_box(packs_));
   }
   top_.blocks.push_back(block);
+  top_.groups.push_back(blocks_[static_cast<std::size_t>(block)].group);
   blocks_[static_cast<std::size_t>(block)].lane = lane;
   write_box(top_.boxes.back(), lane % kBoxLanes, join(block));
 }
@@ -216,6 +182,7 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
   odd_.clear();
   position_of_.assign(group_of.size(), -1);
   top_.blocks.clear();
+  top_.groups.clear();
   top_.boxes.clear();
   top_.first_of.assign(1, 0);
   std::vector<std::vector<Place>> nodes_of(static_cast<std::size_t>(group_count));
@@ -312,9 +279,8 @@ void LoadIndex::catch_up(const Snapshot& snapshot, const CommitLog& log, std::sp
 std::int64_t LoadIndex::count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
                                          std::int32_t block, std::int64_t enough) const {
   const auto l = static_cast<std::size_t>(lane);
-  if (boxes.count[l] == 0 || !has_room(of_class, boxes.cpu.free_max[l], boxes.memory.free_max[l])) return 0;
-  if (has_room(of_class, boxes.cpu.free_min[l], boxes.memory.free_min[l]))
-    return static_cast<std::int64_t>(boxes.count[l]);
+  if (boxes.count[l] == 0 || !has_room(of_class, boxes.cpu_room.free_max[l], boxes.memory_room.free_max[l])) return 0;
+  if (has_room(of_class, boxes.cpu_room.free_min[l], boxes.memory_room.free_min[l])) return boxes.count[l];
   const Block& inner = blocks_[static_cast<std::size_t>(block)];
   std::int64_t count = 0;
   for (std::int32_t child = 0; child < kBoxLanes && count < enough; ++child)
@@ -332,15 +298,14 @@ std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t
   return count;
 }
 
-bool LoadIndex::fits(const ClassOnLoads& of_class, std::int32_t node) const {
-  const std::int32_t position = position_of_[static_cast<std::size_t>(node)];
+bool LoadIndex::fits_at(const ClassOnLoads& of_class, std::int32_t position) const {
   const LoadBoxes& boxes = blocks_[static_cast<std::size_t>(position / kBoxLanes)].boxes;
   const auto lane = static_cast<std::size_t>(position % kBoxLanes);
-  return boxes.draw[lane] != 0 && has_room(of_class, boxes.cpu.free_max[lane], boxes.memory.free_max[lane]);
+  return boxes.draw[lane] != 0 && has_room(of_class, boxes.cpu_room.free_max[lane], boxes.memory_room.free_max[lane]);
 }
 
 std::uint64_t LoadIndex::bytes() const {
-  return heap_bytes(blocks_, node_at_, position_of_, odd_, top_.boxes, top_.blocks, top_.first_of);
+  return heap_bytes(blocks_, node_at_, position_of_, odd_, top_.boxes, top_.blocks, top_.groups, top_.first_of);
 }
 
 // Search
@@ -349,6 +314,7 @@ void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class,
                        std::span<const std::int32_t> base_of_group, const ExcludedNodes& excluded) {
   index_ = &index;
   of_class_ = &of_class;
+  on_boxes_ = on_boxes(of_class);
   base_of_group_ = base_of_group;
   excluded_ = &excluded;
   found_.clear();
@@ -365,10 +331,9 @@ void LoadSearch::open_top(NodeKey least) {
     base.fill(-1);
     const std::size_t count = std::min(blocks.size() - first, base.size());
     for (std::size_t lane = 0; lane < count; ++lane)
-      base[lane] = base_of_group_[static_cast<std::size_t>(
-          index_->blocks_[static_cast<std::size_t>(blocks[first + lane])].group)];
-    std::uint32_t lanes =
-        slot_kernels().bounds(*of_class_, index_->top_.boxes[first / kBoxLanes], base.data(), least, bounds.data());
+      base[lane] = base_of_group_[static_cast<std::size_t>(index_->top_.groups[first + lane])];
+    std::uint32_t lanes = slot_kernels().bounds_by_lane(on_boxes_, index_->top_.boxes[first / kBoxLanes], base.data(),
+                                                        least, bounds.data());
     for (; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
       top_left_.push_back({bounds[lane], blocks[first + lane]});
@@ -404,11 +369,10 @@ bool LoadSearch::take_from_top(NodeKey least) {
 void LoadSearch::open(std::int32_t at, NodeKey least) {
   const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
   const bool is_leaf = block.first_child < 0;
-  std::array<std::int32_t, kBoxLanes> base;
-  base.fill(base_of_group_[static_cast<std::size_t>(block.group)]);
+  const std::int32_t base = base_of_group_[static_cast<std::size_t>(block.group)];
   std::array<NodeKey, kBoxLanes> bounds;
   const auto& bounds_of = is_leaf ? slot_kernels().node_bounds : slot_kernels().bounds;
-  std::uint32_t lanes = bounds_of(*of_class_, block.boxes, base.data(), least, bounds.data());
+  std::uint32_t lanes = bounds_of(on_boxes_, block.boxes, base, least, bounds.data());
   ++blocks_seen;
   std::size_t best = found_.size();
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -432,7 +396,7 @@ LoadSearch::Candidate LoadSearch::next(NodeKey least) {
       }
       const std::int32_t place = -1 - found.at;
       const std::int32_t node = index_->node_at_[static_cast<std::size_t>(place)];
-      if (!excluded_->empty() && excluded_->contains(node)) continue;
+      if (!index_->fits_at(*of_class_, place) || (!excluded_->empty() && excluded_->contains(node))) continue;
       return {found.bound, node, index_->blocks_[static_cast<std::size_t>(place / kBoxLanes)].group};
     }
   } while (take_from_top(least));

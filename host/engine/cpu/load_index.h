@@ -51,7 +51,9 @@ class LoadIndex {
 
   bool is_odd(std::int32_t node) const { return position_of_[static_cast<std::size_t>(node)] < 0; }
   /// The same of one node that is not odd.
-  bool fits(const ClassOnLoads& of_class, std::int32_t node) const;
+  bool fits(const ClassOnLoads& of_class, std::int32_t node) const {
+    return fits_at(of_class, position_of_[static_cast<std::size_t>(node)]);
+  }
 
   std::uint64_t bytes() const;
   std::int64_t layouts() const { return layouts_; }
@@ -71,6 +73,7 @@ class LoadIndex {
   struct Top {
     std::vector<LoadBoxes> boxes;
     std::vector<std::int32_t> blocks;    ///< [lane]
+    std::vector<std::int32_t> groups;    ///< [lane]
     std::vector<std::int32_t> first_of;  ///< [group] lane; those of a group are consecutive
   };
   /// A node while its group is laid out.
@@ -92,6 +95,7 @@ class LoadIndex {
   LoadBox join(std::int32_t block) const {
     return slot_kernels().join(blocks_[static_cast<std::size_t>(block)].boxes, packs_);
   }
+  bool fits_at(const ClassOnLoads& of_class, std::int32_t position) const;
   std::int64_t count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
                                 std::int32_t block, std::int64_t enough) const;
 
@@ -146,6 +150,7 @@ class LoadSearch {
 
   const LoadIndex* index_ = nullptr;
   const ClassOnLoads* of_class_ = nullptr;
+  ClassOnBoxes on_boxes_{};
   std::span<const std::int32_t> base_of_group_;
   const ExcludedNodes* excluded_ = nullptr;
   std::vector<Found> found_;     ///< to be looked at, last first

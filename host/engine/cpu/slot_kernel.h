@@ -14,8 +14,10 @@
 
 namespace berth {
 
-struct LoadBox;    // host/engine/cpu/load_boxes.h
-struct LoadBoxes;  // there, too
+// host/engine/cpu/load_boxes.h
+struct ClassOnBoxes;
+struct LoadBox;
+struct LoadBoxes;
 
 inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
@@ -119,13 +121,19 @@ struct SlotKernels {
   /// node side refuses.
   LoadKeys (*nodes)(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* base, int count,
                     NodeKey* keys);
-  /// At least the keys of one class on the nodes of each box. base[i] is at least the rest of their totals; 0 where it
-  /// is below 0, the box is empty, or its nodes are too small. @return the boxes whose keys reach `least`, bit by bit
-  std::uint32_t (*bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+  /// The boxes that may hold a node whose key for the class reaches `least`, bit by bit; without those that are empty,
+  /// and nearly all whose nodes are too small.
+  /// @param base  at least the rest of the nodes' totals, below 0: none counts
+  /// @param least  above 0
+  /// @param keys  [lane] of these boxes: at least the keys of their nodes
+  std::uint32_t (*bounds)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
                           NodeKey* keys);
-  /// The same where each box is around one node at most.
-  std::uint32_t (*node_bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base,
-                               NodeKey least, NodeKey* keys);
+  /// The same with base[lane].
+  std::uint32_t (*bounds_by_lane)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
+                                  NodeKey least, NodeKey* keys);
+  /// As bounds(), where each box is around one node at most.
+  std::uint32_t (*node_bounds)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
+                               NodeKey* keys);
   /// The box around all lanes. @param packs  whether `used` is the largest one
   LoadBox (*join)(const LoadBoxes& boxes, bool packs);
   const char* instruction_set;

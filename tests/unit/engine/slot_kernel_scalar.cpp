@@ -5,6 +5,7 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsScalar = {refresh, combine, copies, nodes, bounds, node_bounds, join, "scalar"};
+extern const SlotKernels kSlotKernelsScalar = {refresh,        combine,     copies, nodes,   bounds,
+                                               bounds_by_lane, node_bounds, join,   "scalar"};
 
 }  // namespace berth

@@ -46,6 +46,7 @@ TEST(Admission, PodLevelLimitsAreDefaultedLikeTheApiServer) {
   EXPECT_EQ(amounts.milli_cpu, 1300);
   EXPECT_EQ(amounts.memory_bytes, 1073741824);
   EXPECT_EQ(amounts.scalar("hugepages-2Mi"), 4 * 1024 * 1024);
+  EXPECT_EQ(find(only_pod(objects).spec->pod_level_limits, "hugepages-2Mi")->value(), 4 * 1024 * 1024);
   EXPECT_TRUE(only_pod(objects).spec->has_pod_level_resources);
 }
 

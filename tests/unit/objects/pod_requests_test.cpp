@@ -115,8 +115,8 @@ PodSpec example_r_8(std::vector<Container> containers) {
   PodSpec spec;
   spec.containers = std::move(containers);
   spec.has_pod_level_resources = true;
-  ResourceList limits = list({{"cpu", "5"}, {"memory", "1Gi"}});
-  apply_spec_defaults(spec, limits);
+  spec.pod_level_limits = list({{"cpu", "5"}, {"memory", "1Gi"}});
+  apply_spec_defaults(spec);
   return spec;
 }
 

@@ -38,11 +38,12 @@ std::vector<prometheus::MetricFamily> all_families() {
 }
 
 /// @param resources  JSON of the container's
-std::vector<PodPtr> pods_with(const std::string& resources) {
+/// @param spec       more fields of the spec, with commas before them
+std::vector<PodPtr> pods_with(const std::string& resources, const std::string& spec = {}) {
   return load_cluster_from_text(
              R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},"spec":{"nodeName":"n1",)"
              R"("overhead":{"cpu":"250m"},"containers":[{"name":"c","resources":)" +
-                 resources + "}]}}",
+                 resources + "}]" + spec + "}}",
              "test")
       .objects.pods;
 }
@@ -144,23 +145,34 @@ TEST(ComponentMetricsTest, EveryQueryOfKubePrometheusFindsItsSeries) {
   EXPECT_GE(found, 20u);
 }
 
+/// @param what  "request" or "limit"
+double value_of(const ExpositionText& text, const std::string& what, const std::string& resource,
+                const std::string& unit) {
+  return text.values.at("kube_pod_resource_" + what +
+                        R"({namespace="default",node="n1",pod="p",priority="0",resource=")" + resource +
+                        R"(",scheduler="default-scheduler",unit=")" + unit + R"("})");
+}
+
 TEST(PodResourcesTest, AmountsHaveUpstreamsUnits) {
   const auto pods =
       pods_with(R"({"requests":{"cpu":"1500m","memory":"1Gi","example.com/gpu":"2","hugepages-2Mi":"4Mi"},)"
                 R"("limits":{"cpu":"2","example.com/gpu":"2","hugepages-2Mi":"4Mi"}})");
   const ExpositionText text = parse_exposition(pod_resources_text(pods));
-  const auto value = [&](const std::string& resource, const std::string& unit) {
-    return text.values.at(R"(kube_pod_resource_request{namespace="default",node="n1",pod="p",priority="0",resource=")" +
-                          resource + R"(",scheduler="default-scheduler",unit=")" + unit + R"("})");
-  };
-  EXPECT_EQ(value("cpu", "cores"), 1.75);  // with the overhead
-  EXPECT_EQ(
-      text.values.at(R"(kube_pod_resource_limit{namespace="default",node="n1",pod="p",priority="0",resource="cpu",)"
-                     R"(scheduler="default-scheduler",unit="cores"})"),
-      2.25);
-  EXPECT_EQ(value("memory", "bytes"), 1073741824);
-  EXPECT_EQ(value("example.com/gpu", ""), 2);
-  EXPECT_EQ(value("hugepages-2Mi", "bytes"), 4194304);
+  EXPECT_EQ(value_of(text, "request", "cpu", "cores"), 1.75);  // with the overhead
+  EXPECT_EQ(value_of(text, "limit", "cpu", "cores"), 2.25);
+  EXPECT_EQ(value_of(text, "request", "memory", "bytes"), 1073741824);
+  EXPECT_EQ(value_of(text, "request", "example.com/gpu", ""), 2);
+  EXPECT_EQ(value_of(text, "request", "hugepages-2Mi", "bytes"), 4194304);
+}
+
+TEST(PodResourcesTest, LimitsOfThePodAsAWholeReplaceThoseOfItsContainers) {
+  const auto pods = pods_with(R"({"limits":{"cpu":"1","example.com/gpu":"2"}})",
+                              R"(,"resources":{"limits":{"cpu":"3","memory":"1Gi","example.com/gpu":"7"}})");
+  const ExpositionText text = parse_exposition(pod_resources_text(pods));
+  EXPECT_EQ(value_of(text, "limit", "cpu", "cores"), 3.25);
+  EXPECT_EQ(value_of(text, "limit", "memory", "bytes"), 1073741824);
+  EXPECT_EQ(value_of(text, "limit", "example.com/gpu", ""), 2);  // no resource of a pod as a whole
+  EXPECT_EQ(value_of(text, "request", "cpu", "cores"), 1.25);    // of the container, by defaulting
 }
 
 TEST(PodResourcesTest, WithoutPodsThereIsNothing) { EXPECT_EQ(pod_resources_text({}), ""); }
