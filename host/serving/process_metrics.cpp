@@ -72,6 +72,28 @@ std::optional<double> open_files() {
   return static_cast<double>(std::distance(begin(files), end(files))) - 1;  // less the one that reads the folder
 }
 
+struct NetworkBytes {
+  double received = 0;
+  double sent = 0;
+};
+
+/// Of the network namespace: the line "IpExt:" with names, and the one after it with their values.
+std::optional<NetworkBytes> network_bytes() {
+  std::ifstream file("/proc/self/net/netstat");
+  for (std::string names, values; std::getline(file, names) && std::getline(file, values);) {
+    if (!names.starts_with("IpExt:")) continue;
+    NetworkBytes bytes;
+    std::istringstream of_names(names);
+    std::istringstream of_values(values);
+    for (std::string name, value; of_names >> name && of_values >> value;) {
+      if (name == "InOctets") bytes.received = std::strtod(value.c_str(), nullptr);
+      if (name == "OutOctets") bytes.sent = std::strtod(value.c_str(), nullptr);
+    }
+    return bytes;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<MetricFamily> process_metrics() {
@@ -89,6 +111,12 @@ std::vector<MetricFamily> process_metrics() {
                MetricType::Counter, (number(fields, kUserTime) + number(fields, kSystemTime)) / ticks);
   add_single(families, "process_max_fds", "Maximum number of open file descriptors.", MetricType::Gauge,
              limit_of(RLIMIT_NOFILE));
+  if (const std::optional<NetworkBytes> bytes = network_bytes()) {
+    add_single(families, "process_network_receive_bytes_total",
+               "Number of bytes received by the process over the network.", MetricType::Counter, bytes->received);
+    add_single(families, "process_network_transmit_bytes_total",
+               "Number of bytes sent by the process over the network.", MetricType::Counter, bytes->sent);
+  }
   if (const std::optional<double> files = open_files())
     add_single(families, "process_open_fds", "Number of open file descriptors.", MetricType::Gauge, *files);
   if (has_fields) {

@@ -48,24 +48,28 @@ std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, c
   if (!LoadIndex::serves(profile)) return WhyNot::kProfile;
   const NodeSideRow& row = table_.node_side(c);
   follow_nodes(snapshot);
-  const std::optional<ClassOnLoads>& on_loads = on_loads_of(c);
-  if (!on_loads) return WhyNot::kRequests;
-  const bool is_known = pod_class.ports.empty() &&
-                        std::all_of(pod_class.requested.begin(), pod_class.requested.end(), [](const auto& request) {
-                          return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
-                        });
-  asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, &refused, *on_loads, is_known, {}};
+  const OnLoads& on_loads = on_loads_of(c);
+  if (!on_loads.loads) return WhyNot::kRequests;
+  asked = {&pod_class,      &profile,         &row, &side_of(c, row, snapshot), &snapshot, &refused,
+           *on_loads.loads, on_loads.are_all, {}};
   return std::nullopt;
 }
 
-const std::optional<ClassOnLoads>& IndexSelection::on_loads_of(std::int32_t c) {
+const IndexSelection::OnLoads& IndexSelection::on_loads_of(std::int32_t c) {
   const auto at = static_cast<std::size_t>(c);
   if (on_loads_.size() <= at) on_loads_.resize(static_cast<std::size_t>(table_.size()));
   OnLoads& known = on_loads_[at];
-  if (known.is_known) return known.loads;
-  known = {true, describe_on_loads(table_[c], table_.profile_of(c))};
+  if (known.is_known) return known;
+  const PodClass& pod_class = table_[c];
+  const auto is_boxed = [](const RequestedResource& request) {
+    return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
+  };
+  known.are_all =
+      pod_class.ports.empty() && std::all_of(pod_class.requested.begin(), pod_class.requested.end(), is_boxed);
+  known.loads = describe_on_loads(pod_class, table_.profile_of(c));
   if (known.loads && !(is_checked(known.loads->cpu) && is_checked(known.loads->memory))) known.loads.reset();
-  return known.loads;
+  known.is_known = true;
+  return known;
 }
 
 const SideOnGroups& IndexSelection::side_of(std::int32_t c, const NodeSideRow& row, const Snapshot& snapshot) {

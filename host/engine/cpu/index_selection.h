@@ -66,6 +66,12 @@ class IndexSelection {
     bool load_is_known;  ///< cpu, memory and the number of pods are all that it asks of a node's load
     std::optional<std::int32_t> nominated_from;  ///< the index counts nominated pods from this priority on
   };
+  /// A class as the index reads it.
+  struct OnLoads {
+    bool is_known = false;              ///< the rest is
+    bool are_all = false;               ///< Asked::load_is_known
+    std::optional<ClassOnLoads> loads;  ///< nullopt: the index does not serve it
+  };
   /// An index, with the priority from which on it counts nominated pods.
   struct Laid {
     std::optional<std::int32_t> nominated_from;
@@ -100,7 +106,7 @@ class IndexSelection {
   std::optional<WhyNot> describe(std::int32_t pod_class, const ExcludedNodes& refused, const Snapshot& snapshot,
                                  Asked& asked);
   const SideOnGroups& side_of(std::int32_t pod_class, const NodeSideRow& row, const Snapshot& snapshot);
-  const std::optional<ClassOnLoads>& on_loads_of(std::int32_t pod_class);
+  const OnLoads& on_loads_of(std::int32_t pod_class);
   CellsOfClass* cells_of(std::int32_t pod_class, const Snapshot& snapshot);
   std::optional<Selection> select(std::int32_t pod_class, Asked& asked, const CommitLog& log);
   LoadIndex* index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log);
@@ -144,13 +150,8 @@ class IndexSelection {
   std::uint64_t node_sides_version_ = 0;
   std::vector<std::vector<Laid>> indexes_;                ///< [profile]
   std::unordered_map<std::int32_t, SideOnGroups> sides_;  ///< by PodClass::node_side
-  /// A class as the index reads it; nullopt: not at all.
-  struct OnLoads {
-    bool is_known = false;
-    std::optional<ClassOnLoads> loads;
-  };
-  std::vector<OnLoads> on_loads_;                     ///< [class]
-  std::vector<std::unique_ptr<CellsOfClass>> cells_;  ///< [class] null: not asked for
+  std::vector<OnLoads> on_loads_;                         ///< [class]
+  std::vector<std::unique_ptr<CellsOfClass>> cells_;      ///< [class] null: not asked for
   DomainWeights domain_weights_;
   WhyNot why_not_ = WhyNot::kCount;
   std::int64_t evaluations_ = 0;

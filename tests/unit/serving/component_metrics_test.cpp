@@ -93,12 +93,14 @@ TEST(ComponentMetricsTest, RequestsAreCountedByCodeAndTimedByVerb) {
 
 TEST(ComponentMetricsTest, TheProcessIsMeasured) {
   const ExpositionText text = parse_exposition(metrics_text(process_metrics()));
-  EXPECT_EQ(text.values.size(), 7u);
+  EXPECT_EQ(text.values.size(), 9u);
   EXPECT_GT(text.values.at("process_resident_memory_bytes"), 1 << 20);
   EXPECT_GT(text.values.at("process_virtual_memory_bytes"), text.values.at("process_resident_memory_bytes"));
   EXPECT_GE(text.values.at("process_open_fds"), 3);
   EXPECT_GT(text.values.at("process_max_fds"), text.values.at("process_open_fds"));
   EXPECT_GT(text.values.at("process_start_time_seconds"), 1.7e9);
+  EXPECT_GE(text.values.at("process_network_receive_bytes_total"), 0);
+  EXPECT_GE(text.values.at("process_network_transmit_bytes_total"), 0);
 }
 
 TEST(ComponentMetricsTest, LeadershipIsOneOrZero) {
