@@ -23,10 +23,11 @@ std::uint64_t own_bytes(const Pod& pod) {
 }
 
 std::uint64_t bytes_of(const PodSpec& spec) {
-  std::uint64_t bytes = heap_block_bytes(kControlBlock + sizeof(PodSpec)) +
-                        heap_bytes(spec.containers, spec.init_containers, spec.overhead, spec.pod_level_requests, spec.pod_level_limits,
-                                   spec.tolerations, spec.topology_spread_constraints, spec.image_volumes) +
-                        spec.node_selector.bytes().size();
+  std::uint64_t bytes =
+      heap_block_bytes(kControlBlock + sizeof(PodSpec)) +
+      heap_bytes(spec.containers, spec.init_containers, spec.overhead, spec.pod_level_requests, spec.pod_level_limits,
+                 spec.tolerations, spec.topology_spread_constraints, spec.image_volumes) +
+      spec.node_selector.bytes().size();
   for (const auto* const containers : {&spec.containers, &spec.init_containers})
     for (const Container& container : *containers)
       bytes += heap_bytes(container.name, container.image, container.requests, container.limits, container.ports);

@@ -44,7 +44,8 @@ bool any_container_requests(const PodSpec& spec, std::string_view name) {
 void apply_pod_level_defaults(PodSpec& spec) {
   for (const auto& entry : container_limits_total(spec)) {
     const bool is_huge_page = entry.first.starts_with("hugepages-");
-    if (is_huge_page && find(spec.pod_level_requests, entry.first) == nullptr) add_if_absent(spec.pod_level_limits, entry);
+    if (is_huge_page && find(spec.pod_level_requests, entry.first) == nullptr)
+      add_if_absent(spec.pod_level_limits, entry);
   }
   if (spec.pod_level_limits.empty()) return;
   const ResourceList total = container_requests_total(spec);

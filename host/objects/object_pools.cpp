@@ -77,11 +77,11 @@ std::uint64_t hash_bytes(std::string_view bytes) { return XXH3_64bits(bytes.data
 
 void append_content(std::string& out, const PodSpec& spec) {
   ContentWriter(out).all(spec.scheduler_name, spec.containers, spec.init_containers, spec.overhead,
-                         spec.pod_level_requests, spec.pod_level_limits, spec.has_pod_level_resources, spec.host_network, spec.node_selector,
-                         spec.node_affinity, spec.pod_affinity, spec.pod_anti_affinity, spec.tolerations,
-                         spec.topology_spread_constraints, spec.runtime_class_name, spec.termination_grace_s,
-                         spec.has_empty_dir, spec.has_empty_dir_on_disk, spec.has_host_path, spec.tolerations_hash,
-                         spec.volumes_hash);
+                         spec.pod_level_requests, spec.pod_level_limits, spec.has_pod_level_resources,
+                         spec.host_network, spec.node_selector, spec.node_affinity, spec.pod_affinity,
+                         spec.pod_anti_affinity, spec.tolerations, spec.topology_spread_constraints,
+                         spec.runtime_class_name, spec.termination_grace_s, spec.has_empty_dir,
+                         spec.has_empty_dir_on_disk, spec.has_host_path, spec.tolerations_hash, spec.volumes_hash);
 }
 
 LabelMap ObjectPools::labels(std::string_view packed, std::uint64_t hash) {
