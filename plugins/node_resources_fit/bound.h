@@ -47,7 +47,7 @@ struct LeastAllocatedMeanBound {
 };
 
 /// At least the weighted sum of scores that together lose at least `loss`, as a share of 100, of the sum `most` of the
-/// weights. What is added up counts twice as much as for one score.
+/// weights. The margin is twice that of one score, times the weights: more terms are added up.
 BERTH_HD float bound_of_loss(float loss, float most) {
   const float points = (most - loss) * kScoreMax + most * (2.0F * kBoundMargin);
   return __builtin_truncf(points > 0.0F ? points : 0.0F);

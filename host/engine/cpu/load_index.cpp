@@ -49,6 +49,22 @@ void order_by_likeness(std::span<Place> nodes) {
   order_by_likeness(nodes.subspan(cut));
 }
 
+/// @param most  shares above it count as it
+double share(std::int64_t used, std::int64_t offered, double most) {
+  return std::min(static_cast<double>(used) / static_cast<double>(offered), most);
+}
+
+LoadBox::Room room_on_node(std::int64_t offered, std::int64_t requested) {
+  const auto free = static_cast<double>(offered - requested);
+  return {free, free};
+}
+
+/// @param used  share() of the resource
+LoadBox::Resource resource_on_node(double used, std::int64_t offered, const LoadBox::Room& room) {
+  const auto inverse = static_cast<float>(1.0 / static_cast<double>(offered));
+  return {static_cast<float>(used), inverse, inverse, static_cast<float>(room.free_max)};
+}
+
 bool has_room(const ClassOnLoads& of_class, double cpu_free, double memory_free) {
   return !NodeResourcesFit::is_short(of_class.cpu.request, cpu_free, 0.0) &&
          !NodeResourcesFit::is_short(of_class.memory.request, memory_free, 0.0);
@@ -83,23 +99,12 @@ LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
   const DrawAmounts in_use = draw_amounts(snapshot, node);
   const Nominations::ReservedLoad reserved = nominated_.on(node);
   if (NodeResourcesFit::too_many_pods(in_use.pods + reserved.pods, offered.pods)) return empty_box(packs_);
-  const auto share = [](std::int64_t used, std::int64_t all, double most) {
-    return std::min(static_cast<double>(used) / static_cast<double>(all), most);
-  };
-  const auto room = [](std::int64_t all, std::int64_t filtered) {
-    const auto free = static_cast<double>(all - filtered);
-    return LoadBox::Room{free, free};
-  };
-  const auto resource = [](double used, std::int64_t all, const LoadBox::Room& of_it) {
-    const auto inverse = static_cast<float>(1.0 / static_cast<double>(all));
-    return LoadBox::Resource{static_cast<float>(used), inverse, inverse, static_cast<float>(of_it.free_max)};
-  };
   const std::int64_t cpu = snapshot.requested(kCpuColumn, node);
   const std::int64_t memory = snapshot.requested(kMemoryColumn, node);
   const double tilt = share(cpu, offered.milli_cpu, 1.0) - share(memory, offered.memory_bytes, 1.0);
   const Draw draw = node_draws(profile_.draw, snapshot, node, offered).with(in_use).bits;
-  const LoadBox::Room cpu_room = room(offered.milli_cpu, cpu + reserved.milli_cpu);
-  const LoadBox::Room memory_room = room(offered.memory_bytes, memory + reserved.memory_bytes);
+  const LoadBox::Room cpu_room = room_on_node(offered.milli_cpu, cpu + reserved.milli_cpu);
+  const LoadBox::Room memory_room = room_on_node(offered.memory_bytes, memory + reserved.memory_bytes);
   const double cpu_used = share(in_use.milli_cpu, offered.milli_cpu, kShareMax);
   const double memory_used = share(in_use.memory_bytes, offered.memory_bytes, kShareMax);
   const auto cpu_weight = static_cast<double>(profile_.fit.resources[0].weight);
@@ -107,8 +112,8 @@ LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
   const double mean = (cpu_used * cpu_weight + memory_used * memory_weight) / (cpu_weight + memory_weight);
   const double fit_loss = mean * profile_.weight<NodeResourcesFit>();
   const double tilt_loss = tilt / 2 * profile_.weight<NodeResourcesBalancedAllocation>();
-  return {resource(cpu_used, offered.milli_cpu, cpu_room),
-          resource(memory_used, offered.memory_bytes, memory_room),
+  return {resource_on_node(cpu_used, offered.milli_cpu, cpu_room),
+          resource_on_node(memory_used, offered.memory_bytes, memory_room),
           static_cast<float>(mean),
           static_cast<float>(fit_loss + tilt_loss),
           static_cast<float>(fit_loss - tilt_loss),
