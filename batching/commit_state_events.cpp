@@ -44,7 +44,7 @@ void CommitState::assume_placed() {
     const std::string& node_name = nodes[static_cast<std::size_t>(pod.node)]->name;
     const KeptPod& kept = kept_pods_[pod.handle];
     const Profile& profile = config.profiles[static_cast<std::size_t>(kept.profile)];
-    VolumeDecisionsPtr decisions = table.hosts().reserve(*kept.pod, profile, node_name);
+    VolumeDecisionsPtr decisions = table.hosts().reserve(*kept.pod, profile, table[pod.pod_class].host, node_name);
     if (decisions != nullptr || is_journal_full()) detach_forks();
     cluster.assume(kept.pod, node_name, decisions);
     if (own_table_ != nullptr && decisions != nullptr) table.hosts().note_reserved(*decisions);
@@ -106,6 +106,7 @@ void CommitState::follow(const ClusterEffect& effect, RowsAfter& rows) {
   change_nodes(effect, rows);
   for (const PodChange& pod : effect.pods) {
     follow_pod(pod);
+    if (pod.before != nullptr && pod.after != nullptr && use_same_claims(*pod.before, *pod.after)) continue;
     if (pod.before != nullptr) table.hosts().forget_user(*pod.before);
     if (pod.after != nullptr) table.note_user(*pod.after);
   }

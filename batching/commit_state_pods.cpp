@@ -65,7 +65,8 @@ void CommitState::refill(std::span<const PodToPlace> pods) {
 
 /// What plugins on the host read of the pod changes when it has a node.
 void CommitState::note_placed(const PodToPlace& pod, std::int32_t node) {
-  if (own_table_ != nullptr && table.hosts().note_placed(*pod.pod, node)) table.topology().advance_epoch();
+  if (own_table_ != nullptr && table.hosts().note_placed(*pod.pod, table[pod.class_index].host, node))
+    table.topology().advance_epoch();
 }
 
 /// Pods that are nominated when the engine is opened may use claims, too.

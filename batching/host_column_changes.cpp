@@ -33,52 +33,55 @@ void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::st
 
 /// The built-in plugins read the names and the volumes of pods on nodes.
 bool HostColumns::are_alike(const Pod& a, const Pod& b) const {
-  if (!registered_.empty() || a.name != b.name || a.namespace_ != b.namespace_ || a.stored_uid != b.stored_uid)
-    return false;
-  return has_volumes(a) ? has_volumes(b) && a.rare().volumes == b.rare().volumes : !has_volumes(b);
+  return registered_.empty() && a.name == b.name && a.namespace_ == b.namespace_ && a.stored_uid == b.stored_uid &&
+         use_same_claims(a, b);
 }
 
-void HostColumns::note_pod(const Pod& pod, std::int32_t slot) { note_pod(pod, slot, false); }
-
-/// @param reserves_later  note_reserved() says which volumes the pod takes
-void HostColumns::note_pod(const Pod& pod, std::int32_t slot, bool reserves_later) {
+void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
   if (columns_.empty() || !concern(pod)) return;  // without a column the pod's memory, mostly a cache miss, is not read
-  const bool by_claims = knows_claims_ && registered_.empty();
-  const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, by_claims ? &users_ : nullptr};
-  for (std::size_t p = 0; p < plugins_.size(); ++p) {
-    if (!plugins_[p]->concerns(pod)) continue;
-    const HostReach reach = plugins_[p]->reach(query, snapshot_.node(slot));
-    switch (reach.kind) {
-      case HostReach::Kind::kNothing:
-        break;
-      case HostReach::Kind::kNode:
-        note_slot(changes_[p], slot);
-        break;
-      case HostReach::Kind::kDomain:
-        note_domain(changes_[p], slot, reach.topology_key);
-        break;
-      case HostReach::Kind::kVolumes:
-        if (reserves_later) {
-          changes_[p].awaits_taken = true;
-        } else {
-          note_everything(changes_[p]);
-        }
-        break;
-      case HostReach::Kind::kEverything:
-        note_everything(changes_[p]);
-        break;
-    }
-  }
+  const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, users_of_claims()};
+  for (std::size_t p = 0; p < plugins_.size(); ++p)
+    if (plugins_[p]->concerns(pod)) note_reach(p, query, slot, false);
 }
 
-bool HostColumns::note_placed(const Pod& pod, std::int32_t slot) {
+bool HostColumns::note_placed(const Pod& pod, const HostSide& side, std::int32_t slot) {
   if (columns_.empty() || !concern(pod)) return false;
   know_user(pod);
-  note_pod(pod, slot, true);
+  for (std::size_t p = 0; p < plugins_.size(); ++p) {
+    if (!plugins_[p]->concerns(pod) || std::find(side.unread.begin(), side.unread.end(), p) != side.unread.end())
+      continue;
+    note_reach(p, {pod, cluster_.cache(), side.claims_of(p), nullptr, users_of_claims()}, slot, true);
+  }
   placed_on_[slot].push_back(&pod);
   if (!has_volumes(pod)) return false;
   placed_.insert(&pod);
   return true;
+}
+
+/// @param reserves_later  note_reserved() says which volumes the pod takes
+void HostColumns::note_reach(std::size_t plugin, const HostQuery& query, std::int32_t slot, bool reserves_later) {
+  Changes& changes = changes_[plugin];
+  const HostReach reach = plugins_[plugin]->reach(query, snapshot_.node(slot));
+  switch (reach.kind) {
+    case HostReach::Kind::kNothing:
+      break;
+    case HostReach::Kind::kNode:
+      note_slot(changes, slot);
+      break;
+    case HostReach::Kind::kDomain:
+      note_domain(changes, slot, reach.topology_key);
+      break;
+    case HostReach::Kind::kVolumes:
+      if (reserves_later) {
+        changes.awaits_taken = true;
+      } else {
+        note_everything(changes);
+      }
+      break;
+    case HostReach::Kind::kEverything:
+      note_everything(changes);
+      break;
+  }
 }
 
 void HostColumns::note_reserved(const VolumeDecisions& decisions) {

@@ -57,13 +57,14 @@ bool HostColumns::concern(const Pod& pod) const {
   return std::any_of(plugins_.begin(), plugins_.end(), [&](const auto& plugin) { return plugin->concerns(pod); });
 }
 
-VolumeDecisionsPtr HostColumns::reserve(const Pod& pod, const Profile& profile, std::string_view node_name) const {
+VolumeDecisionsPtr HostColumns::reserve(const Pod& pod, const Profile& profile, const HostSide& side,
+                                        std::string_view node_name) const {
   if (!concern(pod)) return nullptr;
   const NodeInfo* node = cluster_.cache().find_node(node_name);
   if (node == nullptr || node->node == nullptr) return nullptr;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!profile.enables(ExtensionPoint::kReserve, plugins_[p]->name()) || !plugins_[p]->concerns(pod)) continue;
-    const HostQuery query{pod, cluster_.cache(), nullptr, memories_[p].get()};
+    const HostQuery query{pod, cluster_.cache(), side.claims_of(p), memories_[p].get()};
     if (VolumeDecisionsPtr decisions = ask_reserve(*plugins_[p], query, *node)) return decisions;
   }
   return nullptr;
@@ -85,15 +86,15 @@ std::vector<HostColumns::Signed> HostColumns::sign(const Pod& pod, const Profile
   know_user(pod);
   const ClusterStorage& storage = cluster_.cache().storage();
   std::optional<std::vector<OwnClaim>> claims;
-  if (knows_claims_ && registered_.empty()) claims = own_claims(pod, storage, users_);
+  if (users_of_claims() != nullptr) claims = own_claims(pod, storage, users_);
   if (claims && ((!handles_may_be_shared_ && share_handles(*claims)) || is_placed(pod))) claims = std::nullopt;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod) || !runs_in(profile, plugins_[p]->name())) continue;
     const auto text = claims ? plugins_[p]->sign_claims(*claims, storage) : std::nullopt;
     if (!text) {
       signatures.push_back({p, key(p, pod), false});
-    } else if (!text->empty()) {
-      signatures.push_back({p, "c" + *text, true});
+    } else {
+      signatures.push_back({p, text->empty() ? std::string() : "c" + *text, true});
     }
   }
   return signatures;
@@ -135,6 +136,10 @@ HostSide HostColumns::side(const PodPtr& pod, const Profile& profile) {
   side.cluster = &cluster_;
   side.columns = this;
   for (const Signed& signature : sign(*pod, profile)) {
+    if (signature.by_claims && signature.key.empty()) {
+      side.unread.push_back(signature.plugin);
+      continue;
+    }
     const std::string_view name = plugins_[signature.plugin]->name();
     HostPart& part = side.parts.emplace_back();
     part.column = find(signature, pod);

@@ -115,7 +115,8 @@ class HostColumns;
 /// The plugins on the host that concern a class.
 class HostSide {
  public:
-  std::vector<HostPart> parts;  ///< in the order of registration
+  std::vector<HostPart> parts;      ///< in the order of registration
+  std::vector<std::size_t> unread;  ///< plugins whose sign_claims() was empty, of those that the profile runs
   const EngineCluster* cluster = nullptr;
   const HostColumns* columns = nullptr;
 
@@ -133,6 +134,8 @@ class HostSide {
                            std::span<const Pod* const> removed) const;
   /// Some plugin's PreFilter names nodes, and this one is not among them.
   bool is_outside_node_set(std::string_view node_name) const;
+  /// HostQuery::claims of a pod of the class.
+  const ClaimCopies* claims_of(std::size_t plugin_index) const;
   /// The first such plugin in the profile's PreFilter order that leaves the node out; empty: none.
   std::string_view narrowing_plugin(const Profile& profile, std::string_view node_name) const;
   /// Some plugin says of some node that its Filter fails.
@@ -180,8 +183,9 @@ class HostColumns {
   const HostPlugins& registered() const { return registered_; }
 
   /// What the placement of a pod decides about its claims. The cluster is without the pod. Reads nothing that may be
-  /// void. @param node_name  of a node of the cluster
-  VolumeDecisionsPtr reserve(const Pod& pod, const Profile& profile, std::string_view node_name) const;
+  /// void. @param side  of the pod's class  @param node_name  of a node of the cluster
+  VolumeDecisionsPtr reserve(const Pod& pod, const Profile& profile, const HostSide& side,
+                             std::string_view node_name) const;
 
   /// What the plugins that the profile runs read of the pod: pods of different texts are of different classes. Empty:
   /// nothing. Depends on storage objects and on who uses a claim: signatures_version() changes when it may be another.
@@ -207,8 +211,8 @@ class HostColumns {
   /// A pod came to a slot, or left it.
   void note_pod(const Pod& pod, std::int32_t slot);
   /// The same of a pod that a batch placed; the cluster is without it until forget_placed().
-  /// @return its signature is another one now
-  bool note_placed(const Pod& pod, std::int32_t slot);
+  /// @param side  of its class  @return its signature is another one now
+  bool note_placed(const Pod& pod, const HostSide& side, std::int32_t slot);
   /// The cluster has the placement of a pod, which assumes this.
   void note_reserved(const VolumeDecisions& decisions);
   /// Those on a node, oldest first.
@@ -255,7 +259,7 @@ class HostColumns {
     std::vector<std::int32_t> slots;  ///< oldest first
     std::uint64_t end() const { return begin + slots.size(); }
   };
-  /// What a plugin reads of a pod. An empty key: nothing.
+  /// What a plugin reads of a pod. An empty key: nothing, and no answer depends on where the pod is.
   struct Signed {
     std::size_t plugin;
     std::string key;
@@ -266,6 +270,7 @@ class HostColumns {
   std::shared_ptr<HostColumn> find(const Signed& of, const PodPtr& pod);
   std::string key(std::size_t plugin, const Pod& pod) const;
   HostQuery query(const HostColumn& column);
+  const ClaimUsers* users_of_claims() const { return knows_claims_ && registered_.empty() ? &users_ : nullptr; }
   bool is_current(const HostColumn& column) const;
   bool can_follow(const HostColumn& column) const;
   std::vector<std::int32_t> stale_slots(const HostColumn& column) const;
@@ -275,7 +280,7 @@ class HostColumns {
   void ask(HostColumn& column, std::span<const std::int32_t> slots);
   static void note_everything(Changes& changes);
   void note_slot(Changes& changes, std::int32_t slot) const;
-  void note_pod(const Pod& pod, std::int32_t slot, bool reserves_later);
+  void note_reach(std::size_t plugin, const HostQuery& query, std::int32_t slot, bool reserves_later);
   void note_domain(Changes& changes, std::int32_t slot, const std::string& topology_key) const;
 
   HostPlugins registered_;

@@ -81,6 +81,12 @@ HostRefusal HostSide::refusal_with(std::string_view node_name, std::span<const P
   return first;
 }
 
+const ClaimCopies* HostSide::claims_of(std::size_t plugin_index) const {
+  for (const HostPart& part : parts)
+    if (part.column->plugin_index == plugin_index) return part.column->claims ? &*part.column->claims : nullptr;
+  return nullptr;
+}
+
 bool HostSide::is_outside_node_set(std::string_view node_name) const {
   return std::any_of(parts.begin(), parts.end(), [&](const HostPart& part) {
     return part.narrows() && !part.column->node_names->contains(std::string(node_name));

@@ -33,6 +33,12 @@ void for_each_use(const Pod& pod, Visit visit) {
 
 }  // namespace
 
+bool use_same_claims(const Pod& a, const Pod& b) {
+  if (!has_volumes(a) || !has_volumes(b)) return !has_volumes(a) && !has_volumes(b);
+  return a.namespace_ == b.namespace_ && a.name == b.name && a.stored_uid == b.stored_uid &&
+         a.rare().volumes == b.rare().volumes;
+}
+
 bool ClaimUsers::add(const Pod& pod) {
   if (!has_volumes(pod)) return false;
   bool concerns_others = false;

@@ -14,6 +14,9 @@ namespace berth {
 
 inline bool has_volumes(const Pod& pod) { return pod.rare_fields != nullptr && !pod.rare().volumes.empty(); }
 
+/// ClaimUsers knows the same of both.
+bool use_same_claims(const Pod& a, const Pod& b);
+
 /// Which pods of an engine use which claims, and which disks they name themselves.
 class ClaimUsers {
  public:

@@ -40,7 +40,7 @@ bool shares_handle(const PersistentVolume& volume, const ClusterStorage& storage
   if (!is_csi && volume.migrated == nullptr) return false;
   const std::string& driver = is_csi ? volume.source.driver : volume.migrated->driver;
   const std::string& handle = is_csi ? volume.source.id : volume.migrated->handle;
-  return storage.handle_count(driver, handle) > 1 || users.has_disk(driver, handle);
+  return storage.is_shared_handle(driver, handle) || users.has_disk(driver, handle);
 }
 
 /// The volume counts by a handle, or it does not count.

@@ -179,9 +179,8 @@ void ClusterStorage::for_each_reserved(const VolumeClaim& claim,
     visit(*volume(name));
 }
 
-std::size_t ClusterStorage::handle_count(std::string_view driver, std::string_view handle) const {
-  const auto found = handles_.find(pair_key(driver, handle));
-  return found == handles_.end() ? 0 : found->second;
+bool ClusterStorage::is_shared_handle(std::string_view driver, std::string_view handle) const {
+  return !shared_handles_.empty() && shared_handles_.contains(pair_key(driver, handle));
 }
 
 template <class Counted>
@@ -211,7 +210,12 @@ void ClusterStorage::index(const PersistentVolume& volume, bool comes) {
   } else {
     count(unclaimed_, pair_key(volume.class_name, volume.name), comes);
   }
-  if (const std::string handle = handle_key(volume); !handle.empty()) count(handles_, handle, comes);
+  const std::string handle = handle_key(volume);
+  if (handle.empty()) return;
+  count(handles_, handle, comes);
+  const auto left = handles_.find(handle);
+  const std::size_t volumes = left == handles_.end() ? 0 : left->second;
+  if (volumes == (comes ? 2 : 1)) count(shared_handles_, handle, comes);
 }
 
 void ClusterStorage::index(const VolumeClaim& claim, bool comes) {

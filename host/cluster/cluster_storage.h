@@ -96,8 +96,8 @@ class ClusterStorage {
   bool is_reserved(const VolumeClaim& claim) const;
   /// These volumes, each once, as they are assumed. By name.
   void for_each_reserved(const VolumeClaim& claim, const std::function<void(const PersistentVolume&)>& visit) const;
-  /// How many volumes have the handle for the driver, those that migrate to it included.
-  std::size_t handle_count(std::string_view driver, std::string_view handle) const;
+  /// Several volumes have the handle for the driver, those that migrate to it included.
+  bool is_shared_handle(std::string_view driver, std::string_view handle) const;
   /// Every object as it is stored, whatever is assumed of it, in no order. @param visit  visit(const T&), for each kind
   /// of object T
   template <class Visit>
@@ -191,6 +191,7 @@ class ClusterStorage {
   SortedCounts unclaimed_;                     ///< volumes, by class and name
   ByName<std::vector<std::string>> reserved_;  ///< volumes by claim: stored for it, and once more where assumed
   Counts handles_;                             ///< of volumes, by driver and handle
+  Counts shared_handles_;                      ///< those of them that several volumes have: 1
   SortedCounts naming_;                        ///< claims, by the volume that they name and their own name
   ByName<Assumption> assumptions_;             ///< by uid of the pod
   std::uint64_t version_ = 0;

@@ -127,8 +127,8 @@ class HostPlugin {
   /// Of a pod whose volumes are these claims and such as no plugin reads: all that the plugin reads of it, without
   /// names, so that pods with other claims share its answers. Asked again when a storage object changes. Filter then
   /// reads nothing but the cluster's storage, the pods of the node and HostQuery::claims. Where a handle is shared the
-  /// answer holds while no node is refused. Empty: the plugin says nothing of the pod. nullopt: sign() says what it
-  /// reads.
+  /// answer holds while no node is refused. Empty: the plugin says nothing of the pod, and the pod changes no
+  /// answer. nullopt: sign() says what it reads.
   virtual std::optional<std::string> sign_claims(std::span<const OwnClaim> /*claims*/,
                                                  const ClusterStorage& /*storage*/) const {
     return std::nullopt;
@@ -145,7 +145,8 @@ class HostPlugin {
   /// Of any pod that concerns the plugin, not only of those that it filters. What Reserve assumes counts too. Answers
   /// follow node objects, too: a node that changes is asked again, and after a change of namespaces, Services,
   /// workloads or storage objects all are. Throws nothing but std::bad_alloc.
-  /// @param query  may be without the pod, and without placements since the last refill
+  /// @param query  may be without the pod, and without placements since the last refill. With HostQuery::claims, where
+  ///     they are known, that is without a look at the claims by name
   virtual HostReach reach(const HostQuery& query, const Node& node) const = 0;
 
   /// PreFilter. That it skips may depend on the pod, on version() and on what makes all answers stale, not on reach().
@@ -159,6 +160,7 @@ class HostPlugin {
   /// PreScore: kSuccess, kSkip (the plugin does not score) or kError with its reasons.
   virtual Status pre_score(const HostQuery& /*query*/) const { return {}; }
   /// Reserve: what the placement of the pod on the node decides about its claims. The cluster is without the pod.
+  /// HostQuery::claims, where they are known, say which kind of claims these are.
   virtual VolumeDecisionsPtr reserve(const HostQuery& /*query*/, const NodeInfo& /*node*/) const { return nullptr; }
   /// NormalizeScore: brings the raw scores of the feasible nodes into [0, kMaxNodeScore].
   virtual void normalize(const Pod& /*pod*/, std::span<std::int64_t> /*scores*/) const {}

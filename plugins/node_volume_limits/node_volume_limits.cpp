@@ -43,6 +43,18 @@ CountedVolumes attached_to(std::string_view node, const AttachmentsByNode& attac
   return volumes;
 }
 
+/// How many volumes of the pod may count, where they are claims and counting them cannot fail; else nullopt.
+std::optional<std::int64_t> count_claims(const Pod& pod) {
+  if (pod.rare_fields == nullptr) return 0;
+  std::int64_t count = 0;
+  for (const PodVolume& volume : pod.rare().volumes) {
+    if (!may_count(volume)) continue;
+    if (volume.kind != PodVolume::Kind::kClaim || volume.name.empty()) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
+
 /// The limit of the driver on the node; nullopt: none.
 std::optional<std::int32_t> limit_of(const CsiNode& node, std::string_view driver) {
   std::optional<std::int32_t> limit;
@@ -63,33 +75,55 @@ class KnownNode {
   bool has_limits() const { return has_limits_; }
   const VolumesOnNode& volumes() const { return volumes_; }
   void attach(CountedVolumes attached) { volumes_.attach(std::move(attached)); }
-  void add(PodPtr pod, const VolumeCounting& counting) {
-    pods_.push_back(std::move(pod));
-    std::vector<VolumesOnNode::Used>& used = used_.emplace_back();
-    if (pods_.back()->rare_fields == nullptr) return;
-    Status status = counting.for_each(*pods_.back(), false, [&](std::string_view name, std::string_view driver) {
-      used.push_back(volumes_.add(name, driver));
-    });
-    if (!status.ok()) problems_.emplace(pods_.size() - 1, std::move(status));
-  }
-  /// Pods that stay in their place are not counted again.
+  /// Pods that stay in their place are not counted again, and others not before count_all() where that cannot fail.
   void follow(const std::vector<PodPtr>& pods, const VolumeCounting& counting) {
     std::size_t same = 0;
     while (same < pods_.size() && same < pods.size() && pods_[same] == pods[same]) ++same;
-    for (; pods_.size() > same; pods_.pop_back(), used_.pop_back())
-      for (const VolumesOnNode::Used volume : used_.back()) volumes_.remove(volume);
+    while (pods_.size() > same) remove_last();
     problems_.erase(problems_.lower_bound(same), problems_.end());
     for (; same < pods.size(); ++same) add(pods[same], counting);
   }
+  void add(PodPtr pod, const VolumeCounting& counting) {
+    pods_.push_back(std::move(pod));
+    const std::optional<std::int64_t> claims = count_claims(*pods_.back());
+    uncounted_ += claims.value_or(0);
+    if (!claims) count_all(counting);
+  }
+  void count_all(const VolumeCounting& counting) {
+    while (used_.size() < pods_.size()) count_next(counting);
+    uncounted_ = 0;
+  }
+  /// Volumes at most that are not counted yet.
+  std::int64_t uncounted() const { return uncounted_; }
   /// Of the first pod that has one. null: none has
   const Status* problem() const { return problems_.empty() ? nullptr : &problems_.begin()->second; }
 
  private:
+  void remove_last() {
+    if (used_.size() < pods_.size()) {
+      uncounted_ -= *count_claims(*pods_.back());
+    } else {
+      for (const VolumesOnNode::Used volume : used_.back()) volumes_.remove(volume);
+      used_.pop_back();
+    }
+    pods_.pop_back();
+  }
+  void count_next(const VolumeCounting& counting) {
+    const std::size_t position = used_.size();
+    std::vector<VolumesOnNode::Used>& used = used_.emplace_back();
+    if (pods_[position]->rare_fields == nullptr) return;
+    Status status = counting.for_each(*pods_[position], false, [&](std::string_view name, std::string_view driver) {
+      used.push_back(volumes_.add(name, driver));
+    });
+    if (!status.ok()) problems_.emplace(position, std::move(status));
+  }
+
   const CsiNode* csi_node_;
   bool has_limits_;
   std::vector<PodPtr> pods_;                            ///< in the order of the node
-  std::vector<std::vector<VolumesOnNode::Used>> used_;  ///< [pod]
-  std::map<std::size_t, Status> problems_;              ///< by position in pods_
+  std::vector<std::vector<VolumesOnNode::Used>> used_;  ///< [pod], of those that are counted: the first ones
+  std::int64_t uncounted_ = 0;
+  std::map<std::size_t, Status> problems_;  ///< by position in pods_
   VolumesOnNode volumes_;
 };
 
@@ -97,7 +131,8 @@ class KnownNode {
 class KnownNodes : public HostMemory {
  public:
   void forget(const NodeInfo& node) override { nodes_.erase(node.id); }
-  const KnownNode& find(const NodeInfo& node, const ClusterStorage& storage, Release release) {
+  /// @param in_full  each of its pods is counted
+  const KnownNode& find(const NodeInfo& node, const ClusterStorage& storage, Release release, bool in_full) {
     if (!attachments_) attachments_ = attachments_by_node(storage);
     auto known = nodes_.find(node.id);
     if (known == nodes_.end()) {
@@ -107,7 +142,9 @@ class KnownNodes : public HostMemory {
     }
     if (!known->second.has_limits()) return known->second;
     try {
-      known->second.follow(node.pods, VolumeCounting(storage, known->second.csi_node(), release));
+      const VolumeCounting counting(storage, known->second.csi_node(), release);
+      known->second.follow(node.pods, counting);
+      if (in_full) known->second.count_all(counting);
     } catch (...) {
       nodes_.erase(known);
       throw;
@@ -137,6 +174,16 @@ struct Wanted {
     is_same_everywhere = !counting.asked_node();
   }
   bool empty() const { return volumes.empty() && others.empty(); }
+  /// Below all limits, even if each volume is one that the node does not have.
+  /// @param more  so many volumes come beside them, of whatever driver
+  bool surely_fits(const CsiNode& csi_node, const VolumesOnNode& there, std::int64_t more) const {
+    DriverCounts wanted = others;
+    for (const auto& [name, driver] : volumes) ++count_of(driver, wanted);
+    return std::all_of(wanted.begin(), wanted.end(), [&](const auto& of_driver) {
+      const std::optional<std::int32_t> limit = limit_of(csi_node, of_driver.first);
+      return !limit || there.count(of_driver.first, {}) + of_driver.second + more <= *limit;
+    });
+  }
 };
 
 /// @param added  volumes of pods that are not among those of the node
@@ -194,17 +241,35 @@ class LimitFilter {
     if (needs_driver_)
       if (Status status = check_drivers(pod.volumes, storage_.csi_node(node.name), storage_, release_); !status.ok())
         return status;
-    if (query_.memory != nullptr && removed.empty())
-      return compare(pod, static_cast<KnownNodes*>(query_.memory)->find(node, storage_, release_), added);
+    if (query_.memory != nullptr && removed.empty()) {
+      KnownNodes& nodes = *static_cast<KnownNodes*>(query_.memory);
+      if (surely_fits(pod, nodes.find(node, storage_, release_, false), added)) return {};
+      return compare(pod, nodes.find(node, storage_, release_, true), added);
+    }
     KnownNode counted(storage_.csi_node(node.name));
     if (!counted.has_limits()) return {};
     if (!attachments_) attachments_ = attachments_by_node(storage_);
     counted.attach(attached_to(node.name, *attachments_, storage_));
     const VolumeCounting counting(storage_, counted.csi_node(), release_);
     for_each_pod(node, {}, removed, [&](const Pod& other) { counted.add(unowned(other), counting); });
+    counted.count_all(counting);
     return compare(pod, counted, added);
   }
 
+  /// Even if each volume of a pod were one that the node does not have.
+  static bool surely_fits(const Wanted& pod, const KnownNode& known, Pods added) {
+    if (!known.has_limits()) return true;
+    if (known.problem() != nullptr) return false;
+    std::int64_t more = known.uncounted();
+    for (const Pod* const other : added) {
+      const std::optional<std::int64_t> claims = count_claims(*other);
+      if (!claims) return false;
+      more += *claims;
+    }
+    return pod.surely_fits(*known.csi_node(), known.volumes(), more);
+  }
+
+  /// @param known  with all of its pods counted
   Status compare(const Wanted& pod, const KnownNode& known, Pods added) const {
     if (!known.has_limits()) return {};
     if (const Status* const problem = known.problem()) return *problem;

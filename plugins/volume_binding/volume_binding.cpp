@@ -20,7 +20,12 @@ Status status_of(ClaimsOnNode&& found) {
   return {StatusCode::kUnschedulableAndUnresolvable, "", std::move(found.reasons)};
 }
 
-bool has_unbound_claim(const Pod& pod, const ClusterStorage& storage) {
+bool is_bound(const ClaimCopy& copy) { return copy.volume.has_value(); }
+
+bool has_unbound_claim(const HostQuery& query) {
+  if (query.claims != nullptr) return !std::all_of(query.claims->begin(), query.claims->end(), is_bound);
+  const Pod& pod = query.pod;
+  const ClusterStorage& storage = query.cluster.storage();
   const std::vector<PodVolume>& volumes = pod.rare().volumes;
   return std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
     const std::optional<std::string> name = claim_name(pod, volume);
@@ -81,7 +86,14 @@ std::optional<std::string> VolumeBinding::sign_claims(std::span<const OwnClaim> 
 /// the names of its claims, and then its own answers change.
 HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) const {
   const ClusterStorage& storage = query.cluster.storage();
-  if (!has_unbound_claim(query.pod, storage)) return {HostReach::Kind::kNothing};
+  if (!has_unbound_claim(query)) return {HostReach::Kind::kNothing};
+  const auto takes = [](bool may_take) -> HostReach {
+    return {may_take ? HostReach::Kind::kVolumes : HostReach::Kind::kNothing};
+  };
+  if (query.claims != nullptr &&
+      std::none_of(query.claims->begin(), query.claims->end(), is_bound))  // shares no handle
+    return takes(std::any_of(query.claims->begin(), query.claims->end(),
+                             [&](const ClaimCopy& copy) { return storage.has_unclaimed(copy.claim.class_name); }));
   if (query.users != nullptr)
     if (const auto claims = own_claims(query.pod, storage, *query.users)) {
       const auto may_take = [&](const OwnClaim& own) {
@@ -89,8 +101,7 @@ HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) con
       };
       const auto shares_handle = [](const OwnClaim& own) { return own.shares_handle; };
       if (std::none_of(claims->begin(), claims->end(), shares_handle))
-        return {std::any_of(claims->begin(), claims->end(), may_take) ? HostReach::Kind::kVolumes
-                                                                      : HostReach::Kind::kNothing};
+        return takes(std::any_of(claims->begin(), claims->end(), may_take));
     }
   return {HostReach::Kind::kEverything};
 }
@@ -129,8 +140,8 @@ Status VolumeBinding::pre_score(const HostQuery& /*query*/) const {
 
 VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo& node) const {
   if (shape_of(query.pod) == nullptr) return nullptr;
-  if (!has_unbound_claim(query.pod, query.cluster.storage())) return nullptr;
-  const ClaimSearch search(query, knows_attributes_);
+  if (!has_unbound_claim(query)) return nullptr;
+  const ClaimSearch search({query.pod, query.cluster, nullptr, query.memory}, knows_attributes_);  // of claims by name
   if (search.pre_filter().code != StatusCode::kSuccess || !search.has_unbound()) return nullptr;
   const ClaimsOnNode found = search.on(*node.node);
   if (!found.error.empty() || !found.reasons.empty()) return nullptr;

@@ -83,7 +83,7 @@ TEST(ClusterStorage, ListsTheVolumesOfAClaimOnceEach) {
   EXPECT_EQ(names, (Names{"a", "b"}));
 }
 
-TEST(ClusterStorage, CountsHandlesAndTakesItBack) {
+TEST(ClusterStorage, KnowsSharedHandlesAndTakesItBack) {
   ClusterStorage storage;
   storage.upsert(volume("a", "fast"));
   UndoSteps steps;
@@ -91,12 +91,15 @@ TEST(ClusterStorage, CountsHandlesAndTakesItBack) {
   PersistentVolume same = volume("b", "fast");
   same.source.id = "handle-a";
   storage.upsert(same);
-  EXPECT_EQ(storage.handle_count("csi.example.com", "handle-a"), 2U);
+  EXPECT_TRUE(storage.is_shared_handle("csi.example.com", "handle-a"));
   storage.remove(StorageKind::kVolume, "", "a");
-  EXPECT_EQ(storage.handle_count("csi.example.com", "handle-a"), 1U);
+  EXPECT_FALSE(storage.is_shared_handle("csi.example.com", "handle-a"));
   steps.undo_all();
-  EXPECT_EQ(storage.handle_count("csi.example.com", "handle-a"), 1U);
+  EXPECT_FALSE(storage.is_shared_handle("csi.example.com", "handle-a"));
   EXPECT_EQ(unclaimed(storage, "fast"), (Names{"a"}));
+  storage.note_changes_in(nullptr);
+  storage.upsert(same);
+  EXPECT_TRUE(storage.is_shared_handle("csi.example.com", "handle-a"));
 }
 
 TEST(ClusterStorage, SaysWhichPodsAChangeMayConcern) {
