@@ -46,7 +46,7 @@ void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
 
 bool HostColumns::note_placed(const Pod& pod, const HostSide& side, std::int32_t slot) {
   if (columns_.empty() || !concern(pod)) return false;
-  know_user(pod);
+  if (forgot_users_) know_user(pod);  // else it is known since it was signed
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod) || std::find(side.unread.begin(), side.unread.end(), p) != side.unread.end())
       continue;
@@ -153,6 +153,7 @@ void HostColumns::drop_unused() {
   // user of its claims, so that columns by name are filled again.
   users_.clear();
   knows_users_ = false;
+  forgot_users_ = false;
   ++names_;
   ++signatures_version_;
   std::erase_if(columns_, [](const auto& entry) { return entry.second.use_count() == 1; });

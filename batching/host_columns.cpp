@@ -128,7 +128,9 @@ void HostColumns::note_user(const Pod& pod) {
 }
 
 void HostColumns::forget_user(const Pod& pod) {
-  if (knows_users_) users_.remove(pod);
+  if (!knows_users_ || !has_volumes(pod)) return;
+  users_.remove(pod);
+  forgot_users_ = true;
 }
 
 HostSide HostColumns::side(const PodPtr& pod, const Profile& profile) {

@@ -95,18 +95,21 @@ class ClusterStorage::Changed : public UndoStep {
 /// The entry, which is there afterwards.
 template <class Map>
 typename Map::mapped_type& ClusterStorage::write(Map& map, std::string_view key) {
+  if (const auto found = map.find(key); found != map.end()) return write(map, found);
   Changed<Map>* const step = undo_ != nullptr ? &undo_->add<Changed<Map>>(map) : nullptr;
-  const auto found = map.find(key);
-  if (found == map.end()) {
-    const auto at = map.try_emplace(std::string(key)).first;
-    if (step != nullptr) step->came = &*at;
-    return at->second;
+  const auto at = map.try_emplace(std::string(key)).first;
+  if (step != nullptr) step->came = &*at;
+  return at->second;
+}
+
+template <class Map>
+typename Map::mapped_type& ClusterStorage::write(Map& map, typename Map::iterator at) {
+  if (undo_ != nullptr) {
+    Changed<Map>& step = undo_->add<Changed<Map>>(map);
+    step.changed = &*at;
+    step.before = at->second;
   }
-  if (step != nullptr) {
-    step->changed = &*found;
-    step->before = found->second;
-  }
-  return found->second;
+  return at->second;
 }
 
 template <class Map>
@@ -323,21 +326,21 @@ bool ClusterStorage::remove(StorageKind kind, std::string_view name_space, std::
 
 // What placements assume
 
-/// @param changed  the object as it is assumed from now on; null: as it is
-template <class T>
-bool ClusterStorage::hold(Table<T>& table, const std::string& key, std::shared_ptr<const T> changed, StorageKind kind,
+/// @param change  (const T&): the object as it is assumed from now on; null: as it is
+template <class T, class Change>
+void ClusterStorage::hold(Table<T>& table, const std::string& key, Change change, StorageKind kind,
                           std::vector<Held>& held) {
   const auto found = table.find(key);
-  if (found == table.end()) return false;
+  if (found == table.end()) return;
+  std::shared_ptr<const T> changed = change(found->second.seen());
   held.push_back({kind, key, found->second.version});
-  Entry<T>& entry = write(table, key);
+  Entry<T>& entry = write(table, found);
   if (changed != nullptr) {
     if (entry.assumed != nullptr) index_assumed(*entry.assumed, false);
     index_assumed(*changed, true);
     entry.assumed = std::move(changed);
   }
   ++entry.holders;
-  return true;
 }
 
 template <class T>
@@ -355,14 +358,13 @@ void ClusterStorage::assume(const std::string& uid, VolumeDecisionsPtr decisions
   try {
     for (const VolumeDecisions::Match& match : decisions->matches) {
       const VolumeClaim* claim = find(claims_, match.claim);
-      const PersistentVolume* volume = find(volumes_, match.volume);
-      if (claim == nullptr || volume == nullptr) continue;
-      hold(volumes_, match.volume, bound_to(*volume, *claim), StorageKind::kVolume, *held);
+      if (claim == nullptr) continue;
+      const auto bind = [&](const PersistentVolume& volume) { return bound_to(volume, *claim); };
+      hold(volumes_, match.volume, bind, StorageKind::kVolume, *held);
     }
     for (const VolumeDecisions::Provision& provision : decisions->provisions) {
-      const VolumeClaim* claim = find(claims_, provision.claim);
-      if (claim == nullptr) continue;
-      hold(claims_, provision.claim, tied_to(*claim, decisions->node_name), StorageKind::kClaim, *held);
+      const auto tie = [&](const VolumeClaim& claim) { return tied_to(claim, decisions->node_name); };
+      hold(claims_, provision.claim, tie, StorageKind::kClaim, *held);
     }
     auto& assumption = write(assumptions_, uid);
     assumption = {std::move(decisions), held};

@@ -155,6 +155,8 @@ class ClusterStorage {
   template <class Map>
   typename Map::mapped_type& write(Map& map, std::string_view key);
   template <class Map>
+  typename Map::mapped_type& write(Map& map, typename Map::iterator at);
+  template <class Map>
   bool erase(Map& map, std::string_view key);
   template <class Change>
   void with_table(StorageKind kind, Change change);
@@ -174,9 +176,8 @@ class ClusterStorage {
   void index_assumed(const T& /*object*/, bool /*comes*/) {}
   template <class T>
   void end(const Entry<T>& entry);
-  template <class T>
-  bool hold(Table<T>& table, const std::string& key, std::shared_ptr<const T> changed, StorageKind kind,
-            std::vector<Held>& held);
+  template <class T, class Change>
+  void hold(Table<T>& table, const std::string& key, Change change, StorageKind kind, std::vector<Held>& held);
   template <class T>
   void let_go(Table<T>& table, const Held& held);
 
