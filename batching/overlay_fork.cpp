@@ -335,12 +335,14 @@ void OverlayFork::count_new_columns() {
   }
 }
 
+/// Tables that come because the engine registers terms of the pod here are left to the next round.
 /// @param slot  of the standing's node; -1: it counts nowhere
 void OverlayFork::count_in_new(const Standing& standing, std::int32_t slot, int sign, const Known& known) {
   if (standing.pod == nullptr || slot < 0) return;
   Snapshot& snapshot = state_->snapshot;
   for (const CountMove& move : state_->table.topology().moves_on_node(*standing.pod))
-    if (snapshot.topology().added_at(move.table) > known.tables_added)
+    if (move.table < snapshot.topology().table_count() &&
+        snapshot.topology().added_at(move.table) > known.tables_added)
       snapshot.write_topology().add(move.table, slot, sign * move.amount);
   ResourceDelta delta = state_->table.delta_of(*standing.pod);
   std::erase_if(delta.requested,
