@@ -43,6 +43,7 @@ PodShape any_pod(Dice& dice, const std::string& name) {
   shape.has_claim = dice.one_in(12);
   shape.wants_zone = dice.one_in(6) ? static_cast<int>(dice.upto(2)) : -1;
   shape.spreads = dice.one_in(6);
+  shape.spreads_hosts = dice.one_in(6);
   shape.alone = dice.one_in(6);
   shape.near_app = dice.one_in(9) ? static_cast<int>(dice.upto(3)) : -1;
   return shape;
@@ -316,8 +317,8 @@ void run(const char* backend, std::uint64_t sessions) {
   EXPECT_GT(fitting, masks);  // most masks have something in them
 }
 
-TEST(ForkArrays, AreWhatBulkChecksAndSumsOfPodsSay) { run("cpu", setting("BERTH_CLUSTERS", 40)); }
-TEST(ForkArrays, AreSoInTheReferenceToo) { run("reference", setting("BERTH_CLUSTERS", 40) / 4); }
+TEST(ForkArrays, AreWhatBulkChecksAndSumsOfPodsSay) { run("cpu", setting("BERTH_CLUSTERS", 200)); }
+TEST(ForkArrays, AreSoInTheReferenceToo) { run("reference", setting("BERTH_CLUSTERS", 200) / 4); }
 
 }  // namespace
 }  // namespace berth::test
