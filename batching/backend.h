@@ -205,6 +205,15 @@ class Fork {
   /// As Backend::verdicts_on(), in the fork. @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
   virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
+  /// Which nodes verdicts_on() accepts, for pods of few classes that are asked about again and again.
+  /// @param accepts  [nodes]: 1 or 0; 0 for all of them where the cycle ends with an error. Untouched when it throws
+  virtual void accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts);
+  /// What the pods on nodes request, and what these offer, as NodeResourcesFit counts it: of "pods", how many.
+  /// @param nodes  which exist
+  /// @param requested, allocatable  [resources x nodes], resource by resource; empty: not wanted. Untouched when it
+  /// throws
+  virtual void amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
+                          std::span<std::int64_t> requested, std::span<std::int64_t> allocatable);
   /// As Backend::copies_that_fit(), in the fork.
   virtual CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) = 0;
   /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
@@ -227,7 +236,9 @@ class Fork {
   virtual std::string_view node_name(NodeIndex index) const = 0;
   virtual NodeIndex find_node(std::string_view name) = 0;
   /// A NodeIndex is valid while its node exists, and in forks of this one that say the same.
-  virtual bool keeps_indices() const { return false; }
+  bool keeps_indices() const { return numbering() != nullptr; }
+  /// Of forks that say the same, other than null, a node that none of them added has the same NodeIndex in all.
+  virtual std::shared_ptr<const void> numbering() const { return nullptr; }
   /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
   virtual std::string node_of_pod(const std::string& uid) = 0;
   /// null: no node has the name

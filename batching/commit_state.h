@@ -117,15 +117,7 @@ class CommitState {
   /// What forks read of this state.
   const std::shared_ptr<ForkSource>& fork_source() const { return fork_source_; }
   /// Keeps forks from reading while the state changes.
-  class Exclusive {
-   public:
-    explicit Exclusive(std::shared_ptr<ReadersAndWriter> mutex) : mutex_(std::move(mutex)), lock_(*mutex_) {}
-
-   private:
-    std::shared_ptr<ReadersAndWriter> mutex_;
-    std::unique_lock<ReadersAndWriter> lock_;
-  };
-  Exclusive exclusive() { return Exclusive(mutex_); }
+  ExclusiveWriter exclusive() { return ExclusiveWriter(mutex_); }
   /// For calls that change nothing: forks read too, but do not ask the engine to compile.
   std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(*mutex_); }
   /// Calls may run in parallel with each other and with reading ones. @return null where the state is void
@@ -147,6 +139,12 @@ class CommitState {
   virtual std::optional<Selection> select_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
                                                    const ExcludedNodes& /*touched*/) const {
     return std::nullopt;
+  }
+  /// Which nodes take a pod of a fork, likewise; not what pods nominated in the fork change.
+  /// @param accepts  [slots of the fork]: written for nodes outside `touched` that are no guests, others are as before
+  virtual bool mark_accepting_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
+                                       std::span<std::uint8_t> /*accepts*/) const {
+    return false;
   }
   /// Answers pods at the front of the rest of a fork's batch, several at once. Forks call it in parallel.
   /// @param touched  as for select_for_fork()

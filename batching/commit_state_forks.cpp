@@ -25,7 +25,7 @@ std::unique_ptr<Fork> CommitState::open_fork(const std::shared_ptr<const ForkPar
       if (is_void()) return nullptr;
       if (not_folded().empty()) return std::make_unique<OverlayFork>(fork_source_, parent);
     }
-    const Exclusive alone = exclusive();
+    const ExclusiveWriter alone = exclusive();
     fold();
   }
 }
@@ -80,7 +80,7 @@ CommitState::~CommitState() { end(); }
 
 void CommitState::end() noexcept {
   if (fork_source_ == nullptr) return;
-  const Exclusive alone = exclusive();
+  const ExclusiveWriter alone = exclusive();
   if (fork_source_->live == nullptr) return;
   // Instead of a copy.
   fork_source_->cache = cluster.leave_cache();

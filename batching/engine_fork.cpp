@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/engine_fork.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "host/cluster/engine_cluster.h"
 #include "host/objects/heap_bytes.h"
+#include "host/objects/pod_requests.h"
+#include "plugins/rule.h"
 
 namespace berth {
 namespace {
@@ -77,6 +80,34 @@ bool ForkHistory::promote() {
   }
   is_spent_ = true;
   return true;
+}
+
+// Fork
+
+void Fork::accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) {
+  const PodVerdicts verdicts = verdicts_on(pod, nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    accepts[i] = verdicts.error.empty() && verdicts.nodes[i].accepts() ? 1 : 0;
+}
+
+void Fork::amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
+                      std::span<std::int64_t> requested, std::span<std::int64_t> allocatable) {
+  std::vector<std::int64_t> requests(resources.size() * nodes.size());
+  std::vector<std::int64_t> offers(resources.size() * nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::string name(node_name(nodes[n]));
+    const NodePtr node = node_object(name);
+    for (std::size_t r = 0; r < resources.size(); ++r) offers[r * nodes.size() + n] = offered(*node, resources[r]);
+    for (const PodPtr& pod : pods_on(name)) {
+      const ResourceAmounts amounts = requested_on_node(*pod);
+      for (std::size_t r = 0; r < resources.size(); ++r) {
+        std::int64_t& sum = requests[r * nodes.size() + n];
+        sum = add_wrapping(sum, resources[r] == kPods ? 1 : amounts.amount(resources[r]));
+      }
+    }
+  }
+  if (!requested.empty()) std::ranges::copy(requests, requested.begin());
+  if (!allocatable.empty()) std::ranges::copy(offers, allocatable.begin());
 }
 
 PodToPlace EngineOfFork::prepared(const PodToPlace& pod) {

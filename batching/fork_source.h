@@ -9,6 +9,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batching/backend.h"
@@ -43,6 +44,16 @@ class ReadersAndWriter {
  private:
   std::mutex entry_;  ///< of the one that waits for mutex_
   std::shared_mutex mutex_;
+};
+
+/// Holds it as its writer, and keeps it.
+class ExclusiveWriter {
+ public:
+  explicit ExclusiveWriter(std::shared_ptr<ReadersAndWriter> mutex) : mutex_(std::move(mutex)), lock_(*mutex_) {}
+
+ private:
+  std::shared_ptr<ReadersAndWriter> mutex_;
+  std::unique_lock<ReadersAndWriter> lock_;
 };
 
 /// What forks read of an engine: its classes, its node sides and its columns of node objects, for as long as nothing

@@ -21,6 +21,8 @@ void check_known(std::span<const PodToPlace> pods) {
     if (pod.handle == 0) throw_not_prepared(*pod.pod);
 }
 
+bool needs_no_row(const PodToPlace& /*known*/) { return false; }
+
 /// Another fork compiled something while this one let it: the pods have to be prepared again.
 bool any_stale(std::span<const PodToPlace> pods, const CommitState& live) {
   return std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return live.table.is_stale(pod); });
@@ -218,17 +220,28 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   self_->note_change();
 }
 
-Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
+/// Runs look(pod) with the pod as the engine knows it, if the overlay can answer.
+/// @param needs_row  needs_row(pod): what forks read of rows of the engine is to be brought up to date before
+/// @return what look() returned; false: it was not called
+template <class NeedsRow, class Look>
+bool OverlayFork::look_at(const PodToPlace& pod, NeedsRow needs_row, Look look) {
   check_known({&pod, 1});
-  Evaluation evaluation;
-  const bool done = on_overlay([&](Reading& reading) {
+  return on_overlay([&](Reading& reading) {
     PodToPlace known;
     do {
       known = prepared({&pod, 1}, reading).front();
       if (asks_hosts({&known, 1}, reading)) return false;
-      if (reading.is_live() && source_->live->evaluates_for_forks()) make_ready({&known, 1}, reading);
+      if (reading.is_live() && needs_row(known)) make_ready({&known, 1}, reading);
       if (!reading.is_live() || !follow_new_columns(reading)) return false;
     } while (any_stale({&known, 1}, *source_->live));
+    return look(known);
+  });
+}
+
+Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
+  Evaluation evaluation;
+  const auto needs_row = [&](const PodToPlace& /*known*/) { return source_->live->evaluates_for_forks(); };
+  const bool done = look_at(pod, needs_row, [&](const PodToPlace& known) {
     if (guests_change_scores({&known, 1})) return false;
     note_touched();
     std::optional<Evaluation> answer = source_->live->evaluate_for_fork(known, *state_, touched_);
@@ -246,25 +259,11 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
   return evaluation;
 }
 
-/// Runs look(pod) with the pod as the engine knows it, if the overlay can answer. @return whether it did
-template <class Look>
-bool OverlayFork::look_at(const PodToPlace& pod, Look look) {
-  check_known({&pod, 1});
-  return on_overlay([&](Reading& reading) {
-    PodToPlace known;
-    do {
-      known = prepared({&pod, 1}, reading).front();
-      if (asks_hosts({&known, 1}, reading) || !reading.is_live() || !follow_new_columns(reading)) return false;
-    } while (any_stale({&known, 1}, *source_->live));
-    look(known);
-    return true;
-  });
-}
-
 PodVerdicts OverlayFork::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
   PodVerdicts verdicts;
-  const bool done = look_at(pod, [&](const PodToPlace& known) {
+  const bool done = look_at(pod, needs_no_row, [&](const PodToPlace& known) {
     verdicts = verdicts_of_pod_on(known, nodes, state_->sides, state_->nominations, state_->snapshot);
+    return true;
   });
   if (done) return verdicts;
   return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
@@ -274,13 +273,28 @@ PodVerdicts OverlayFork::verdicts_on(const PodToPlace& pod, std::span<const Node
 
 PodStatuses OverlayFork::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
   PodStatuses statuses;
-  const bool done = look_at(pod, [&](const PodToPlace& known) {
+  const bool done = look_at(pod, needs_no_row, [&](const PodToPlace& known) {
     statuses = statuses_of_pod_on(known, nodes, state_->sides, state_->nominations, state_->snapshot);
+    return true;
   });
   if (done) return statuses;
   return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
     return engine.statuses_on(own, own_nodes);
   });
+}
+
+void OverlayFork::accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) {
+  const auto needs_row = [&](const PodToPlace& known) {
+    return known.class_index >= 0 && state_->table[known.class_index].topology == nullptr &&
+           accepting_.find(known) == nullptr;
+  };
+  const bool done = look_at(pod, needs_row, [&](const PodToPlace& known) {
+    const KeptNodes* const kept = accepting_now(known);
+    if (kept == nullptr) return false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) accepts[i] = kept->accepts[static_cast<std::size_t>(nodes[i].value)];
+    return true;
+  });
+  if (!done) Fork::accepts_on(pod, nodes, accepts);
 }
 
 CopiesAnswer OverlayFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
@@ -335,12 +349,13 @@ void OverlayFork::count_new_columns() {
   }
 }
 
+/// Tables that come because the engine registers terms of the pod here are left to the next round.
 /// @param slot  of the standing's node; -1: it counts nowhere
 void OverlayFork::count_in_new(const Standing& standing, std::int32_t slot, int sign, const Known& known) {
   if (standing.pod == nullptr || slot < 0) return;
   Snapshot& snapshot = state_->snapshot;
   for (const CountMove& move : state_->table.topology().moves_on_node(*standing.pod))
-    if (snapshot.topology().added_at(move.table) > known.tables_added)
+    if (move.table < snapshot.topology().table_count() && snapshot.topology().added_at(move.table) > known.tables_added)
       snapshot.write_topology().add(move.table, slot, sign * move.amount);
   ResourceDelta delta = state_->table.delta_of(*standing.pod);
   std::erase_if(delta.requested,

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "batching/accepting_nodes.h"
 #include "batching/backend.h"
 #include "batching/commit_state.h"
 #include "batching/engine_fork.h"
@@ -37,6 +38,9 @@ class OverlayFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  void accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) override;
+  void amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
+                  std::span<std::int64_t> requested, std::span<std::int64_t> allocatable) override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
@@ -44,7 +48,7 @@ class OverlayFork : public Fork {
   void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override;
   NodeIndex find_node(std::string_view name) override;
-  bool keeps_indices() const override { return engine_ == nullptr; }
+  std::shared_ptr<const void> numbering() const override { return engine_ == nullptr ? source_ : nullptr; }
   std::string node_of_pod(const std::string& uid) override;
   NodePtr node_object(const std::string& name) override;
   std::vector<PodPtr> pods_on(const std::string& node_name) override;
@@ -64,8 +68,10 @@ class OverlayFork : public Fork {
 
   template <class Body>
   bool on_overlay(Body body);
-  template <class Look>
-  bool look_at(const PodToPlace& pod, Look look);
+  template <class NeedsRow, class Look>
+  bool look_at(const PodToPlace& pod, NeedsRow needs_row, Look look);
+  const KeptNodes* accepting_now(const PodToPlace& pod);
+  bool ask_nodes(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::vector<std::uint8_t>& accepts) const;
   std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
   bool asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const;
   void make_ready(std::span<const PodToPlace> pods, Reading& reading);
@@ -129,6 +135,7 @@ class OverlayFork : public Fork {
   GuestDomains guest_domains_;
   ExcludedNodes touched_;            ///< nodes whose load differs from the engine's, or may
   std::uint64_t live_log_seen_ = 0;  ///< position in the engine's log up to which touched_ is complete
+  AcceptingNodes accepting_;         ///< of `state_`
   ForkHistory history_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 

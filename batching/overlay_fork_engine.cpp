@@ -69,6 +69,7 @@ EngineOfFork& OverlayFork::engine() {
   // Nothing below allocates.
   ++*source_->own_engines;
   reopen_with_.reset();
+  accepting_.clear();
   const Reading reading(*source_);  // what the state reads does not change while it goes
   state_.reset();
   return *engine_;
@@ -108,7 +109,8 @@ void OverlayFork::as_one(const std::function<void()>& calls) {
 
 std::uint64_t OverlayFork::own_bytes() const {
   constexpr std::uint64_t kNode = 2 * sizeof(void*);  // of a hash map: a link and a hash
-  std::uint64_t bytes = sizeof(OverlayFork) + sizeof(ForkParent) + history_.bytes() + touched_.bytes();
+  std::uint64_t bytes =
+      sizeof(OverlayFork) + sizeof(ForkParent) + history_.bytes() + touched_.bytes() + accepting_.bytes();
   for (const auto& [uid, standing] : own_pods_)
     bytes += heap_block_bytes(kNode + sizeof(std::string) + sizeof(Standing)) + heap_bytes(uid, standing.node_name);
   bytes += heap_block_bytes(own_pods_.bucket_count() * sizeof(void*));

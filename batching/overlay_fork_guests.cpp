@@ -38,6 +38,7 @@ bool OverlayFork::follow(std::span<const ClusterChange> changes) {
     }
   }
   if (!any_node) return true;
+  accepting_.clear();
   state_->snapshot.end_guest_events();
   state_->note_guests();
   return !state_->snapshot.guest_lacks_column();

@@ -188,6 +188,35 @@ func TestForksPlaceRevertAndCommit(t *testing.T) {
 	}
 }
 
+func TestAllNodesOfAForkAnswerIntoSlices(t *testing.T) {
+	counted(t)
+	cluster := world(t)
+	pod := newTestPod(t, cluster, "p", 3)
+	snapshot := closing(t, must(cluster.NewSnapshot())(t))
+	fork := closing(t, must(snapshot.Fork())(t))
+	fits := must(fork.Mask(pod, nil, nil))(t)
+	r := closing(t, must(fork.CheckBulk(t.Context(), []*Pod{pod}, nil))(t))
+	if !slices.Equal(fits, r.Fits) || !slices.Contains(fits, true) || !slices.Contains(fits, false) {
+		t.Errorf("%v, and in bulk %v", fits, r.Fits)
+	}
+	ok(t, fork.AddPod(pod, node(t, cluster, "a")))
+	at := slices.Index(r.Nodes, node(t, cluster, "a"))
+	again := must(fork.Mask(pod, nil, fits))(t)
+	if &again[0] != &fits[0] || again[at] {
+		t.Errorf("%v in other memory, or the pod fits beside itself", again)
+	}
+	if moved := must(fork.Mask(pod, &CheckOptions{AsMoved: true}, nil))(t); !moved[at] {
+		t.Errorf("%v", moved)
+	}
+	use := must(fork.Use([]string{"cpu", "pods"}, nil))(t)
+	if use.Requested[at] != 3000 || use.Requested[len(r.Nodes)+at] != 1 || use.Allocatable[at] != 4000 {
+		t.Errorf("%v", use)
+	}
+	if must(fork.Use([]string{"cpu"}, use))(t); len(use.Requested) != len(r.Nodes) {
+		t.Errorf("%v", use)
+	}
+}
+
 func TestContextsEndCalls(t *testing.T) {
 	cluster := world(t)
 	pod := newTestPod(t, cluster, "p", 1)

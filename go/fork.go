@@ -147,6 +147,78 @@ func (f *Fork) NodeOfPod(uid string) (NodeID, error) {
 	return NodeID(c.number), nil
 }
 
+// Mask tells which nodes take a pod: the column Fits of CheckBulk of this pod alone, without a result; NoReasons says
+// nothing here. The fork keeps the answers of the classes that were asked about lately, so that it costs little to ask
+// again. An entry for each node that is asked, by ascending number; in the memory of into, where that is enough. A pod
+// that Berth cannot judge fits nowhere.
+func (f *Fork) Mask(pod *Pod, options *CheckOptions, into []bool) ([]bool, error) {
+	c := begin("Fork.Mask")
+	defer c.end()
+	if err := c.useWith(&f.handle, pod); err != nil {
+		return nil, err
+	}
+	var nodes *C.berth_node_set
+	if options != nil {
+		var err error
+		if nodes, err = c.nodeSet(options.Nodes); err != nil {
+			return nil, err
+		}
+	}
+	flags := options.flags()
+	if err := c.failed(C.berth_fork_mask(f.fork, pod.p, nodes, flags, nil, 0, &c.size, &c.err)); err != nil {
+		return nil, err
+	}
+	fits := sized(into, int(c.size))
+	if len(fits) == 0 {
+		return fits, nil
+	}
+	data := (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(fits)))
+	return fits, c.failed(C.berth_fork_mask(f.fork, pod.p, nodes, flags, data, c.size, &c.size, &c.err))
+}
+
+// Use is what the pods on each node request, and what the nodes offer. The entry of resource r and of the i-th node, by
+// ascending number, is at r * (number of nodes) + i.
+type Use struct {
+	Requested   []int64
+	Allocatable []int64
+}
+
+// Use fills in what NodeResourcesFit counts: "cpu" in thousandths, "memory" and "ephemeral-storage" in bytes, "pods" as
+// their number, others by their name in their own unit. The memory of into is used where that is enough; nil: none.
+func (f *Fork) Use(resources []string, into *Use) (*Use, error) {
+	c := begin("Fork.Use")
+	defer c.end()
+	if err := c.use(&f.handle); err != nil {
+		return nil, err
+	}
+	names, err := c.list("resources", resources)
+	if err != nil {
+		return nil, err
+	}
+	count := C.size_t(len(resources))
+	if err := c.failed(C.berth_fork_use(f.fork, names, count, nil, nil, 0, &c.size, &c.err)); err != nil {
+		return nil, err
+	}
+	if into == nil {
+		into = &Use{}
+	}
+	into.Requested, into.Allocatable = sized(into.Requested, int(c.size)), sized(into.Allocatable, int(c.size))
+	if c.size == 0 {
+		return into, nil
+	}
+	requested := (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(into.Requested)))
+	allocatable := (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(into.Allocatable)))
+	return into, c.failed(C.berth_fork_use(f.fork, names, count, requested, allocatable, c.size, &c.size, &c.err))
+}
+
+// sized is a slice of a length, in the same memory where that is enough.
+func sized[T any](slice []T, length int) []T {
+	if cap(slice) < length {
+		return make([]T, length)
+	}
+	return slice[:length]
+}
+
 // Choice is how a node is chosen among those that fit.
 type Choice uint32
 

@@ -135,6 +135,38 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 
+/// Of ten pods in turn, behind a placement in the fork each.
+void measure_masks(Table& table, const berth_snapshot* snapshot, const std::vector<berth_pod*>& pods, int rounds) {
+  berth_fork* fork = nullptr;
+  CHECK(berth_snapshot_fork(snapshot, &fork, &error));
+  std::vector<std::uint8_t> fits(LoadedEngine::kNodes);
+  std::size_t length = 0;
+  const auto place = [&](int i) {
+    const auto node = static_cast<std::uint32_t>(i * 101 % LoadedEngine::kNodes);
+    CHECK(berth_fork_add_pod(fork, pods[100 + static_cast<std::size_t>(i) % 900], node, &error));
+  };
+  const auto ask = [&](int i) {
+    const berth_pod* const pod = pods[static_cast<std::size_t>(i) % 10];
+    CHECK(berth_fork_mask(fork, pod, nullptr, 0, fits.data(), fits.size(), &length, &error));
+  };
+  for (int i = 0; i < 10; ++i) ask(i);
+  std::vector<double> us;
+  for (int i = 0; i < rounds; ++i) {
+    place(i);
+    us.push_back(microseconds_of([&] { ask(i); }));
+  }
+  std::sort(us.begin(), us.end());
+  table.row("mask of a pod on 5,000 nodes behind a placement, median", us[us.size() / 2], "us", 0);
+  table.row("the same, p99", us[us.size() * 99 / 100], "us", 0);
+  const std::array<const char*, 2> resources = {"cpu", "memory"};
+  std::vector<std::int64_t> requested(resources.size() * fits.size());
+  table.calls("use of cpu and memory of 5,000 nodes", rounds, 0, [&](int) {
+    CHECK(berth_fork_use(fork, resources.data(), resources.size(), requested.data(), nullptr, requested.size(), &length,
+                         &error));
+  });
+  berth_fork_free(&fork);
+}
+
 /// Preemptors that need a whole node of 64 cores each.
 void measure_preemption(Table& table, berth_cluster* cluster, const berth_snapshot* snapshot, int rounds) {
   std::vector<berth_pod*> pods;
@@ -205,6 +237,7 @@ void run(int rounds) {
     measure_preemption(table, cluster, snapshot, rounds);
     measure_checks(table, snapshot, pods, rounds);
     measure_forks(table, snapshot, pods, rounds);
+    measure_masks(table, snapshot, pods, rounds);
     measure_counting(table, cluster);
     measure_placed_copies(table, cluster);
     measure_groups(table, cluster, pods, rounds);

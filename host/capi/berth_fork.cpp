@@ -2,8 +2,11 @@
 // Snapshots and forks of berth.h: convert, call, convert.
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "host/capi/filled_arrays.h"
 #include "host/capi/handles.h"
 #include "host/capi/placing.h"
 #include "host/capi/questions.h"
@@ -110,6 +113,18 @@ berth_status on_fork(berth_fork* handle, berth_error* error, Call call) noexcept
     const WhatIf::Use use(fork);
     return call(fork);
   });
+}
+
+/// Asks for the length of an answer, and for the answer where there is room.
+/// @param fill  fill() writes `length` entries, or fails and writes none
+template <class Fill>
+void fill_array(size_t capacity, size_t length, size_t* length_out, Fill fill) {
+  needed(length_out, "length");
+  if (capacity > 0 && capacity < length)
+    throw ApiError(BERTH_E_ARGUMENT, "capacity",
+                   "is " + std::to_string(capacity) + ", and the answer has " + std::to_string(length) + " entries");
+  if (capacity > 0) fill();
+  *length_out = length;
 }
 
 ScheduleOptions schedule_options(const berth_schedule_options& known, const Cluster& cluster) {
@@ -335,6 +350,32 @@ berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t
 berth_status berth_fork_preempt_until(berth_fork* fork, const berth_pod* pod, const berth_ask_options* options,
                                       berth_result** result, berth_error* error) {
   return ask_about(fork, pod, options, BERTH_AS_MOVED, result, error, preempt);
+}
+
+berth_status berth_fork_mask(berth_fork* fork, const berth_pod* pod, const berth_node_set* nodes, uint32_t flags,
+                             uint8_t* fits, size_t capacity, size_t* length, berth_error* error) {
+  return on_fork(fork, error, [&](WhatIf& of) {
+    check_flags(flags, kCheckFlags);
+    if (capacity > 0) needed(fits, "fits");
+    const PodHandlePtr handle = pod_argument(pod, *of.cluster());
+    const CheckOptions options{node_set_argument(nodes, *of.cluster()), flags};
+    const std::size_t count = count_of_nodes(*of.facts().roster, options.nodes);
+    fill_array(capacity, count, length, [&] { fill_mask(of, *handle->pod, options, {fits, count}); });
+    return BERTH_OK;
+  });
+}
+
+berth_status berth_fork_use(berth_fork* fork, const char* const* resources, size_t resource_count, int64_t* requested,
+                            int64_t* allocatable, size_t capacity, size_t* length, berth_error* error) {
+  return on_fork(fork, error, [&](WhatIf& of) {
+    if (resource_count > 0) needed(resources, "resources");
+    std::vector<std::string> names;
+    names.reserve(resource_count);
+    for (std::size_t r = 0; r < resource_count; ++r) names.emplace_back(&needed(resources[r], "resources[]"));
+    const std::size_t count = resource_count * count_of_nodes(*of.facts().roster, nullptr);
+    fill_array(capacity, count, length, [&] { fill_use(of, names, count, requested, allocatable); });
+    return BERTH_OK;
+  });
 }
 
 berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,

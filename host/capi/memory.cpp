@@ -99,11 +99,15 @@ std::uint64_t PodHandle::bytes() const {
 
 std::uint64_t NodeNumbers::bytes() const { return sizeof(NodeNumbers) + heap_bytes(words_); }
 
+std::uint64_t NodeIndexes::bytes() const {
+  return heap_block_bytes(kControlBlock + sizeof(NodeIndexes)) + heap_bytes(of_entry);
+}
+
 std::uint64_t Snapshot::bytes() const {
   const std::lock_guard alone(mutex_);
   std::uint64_t bytes = sizeof(Snapshot) + base_->own_bytes() + heap_bytes(readers_);
   for (const std::unique_ptr<Fork>& reader : readers_) bytes += reader->own_bytes();
-  return bytes;
+  return bytes + (indexes_ != nullptr ? indexes_->bytes() : 0);
 }
 
 void Snapshot::note_memory() const noexcept {
@@ -116,7 +120,9 @@ void Snapshot::note_memory() const noexcept {
 }
 
 std::uint64_t WhatIf::bytes() const {
-  return sizeof(WhatIf) + heap_bytes(used_pods_) + (fork_ != nullptr ? fork_->own_bytes() : 0);
+  const bool has_own_indexes = indexes_ != nullptr && indexes_->roster != snapshot_->facts().roster;
+  return sizeof(WhatIf) + heap_bytes(used_pods_) + (fork_ != nullptr ? fork_->own_bytes() : 0) +
+         (has_own_indexes ? indexes_->bytes() : 0);
 }
 
 void WhatIf::note_memory() noexcept {

@@ -131,10 +131,6 @@ std::vector<NodeShape> read_shapes(const State& state, const berth_shape* const*
   return read;
 }
 
-std::int64_t offered(const Node& node, std::string_view resource) {
-  return resource == kPods ? node.allowed_pod_number : node.allocatable.amount(resource);
-}
-
 NewNodes::New NewNodes::make() {
   New made;
   do {

@@ -41,9 +41,6 @@ struct NodeShape {
 std::vector<NodeShape> read_shapes(const State& state, const berth_shape* const* shapes, std::size_t count,
                                    CallLog& log);
 
-/// An amount of the node; "pods" is one too.
-std::int64_t offered(const Node& node, std::string_view resource);
-
 /// Adds and removes nodes of a shape in a fork. Their names are those that no node there has.
 class NewNodes {
  public:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/objects/declared_paths.h"
@@ -41,6 +42,11 @@ struct Node {
 };
 
 using NodePtr = std::shared_ptr<const Node>;
+
+/// An allocatable amount of the node; "pods" is one too.
+inline std::int64_t offered(const Node& node, std::string_view resource) {
+  return resource == kPods ? node.allowed_pod_number : node.allocatable.amount(resource);
+}
 
 /// region and zone labels joined as kube-scheduler does; empty when the node has neither:
 /// docs/behaviour/scheduler-core.md 2.5.

@@ -580,6 +580,36 @@ BERTH_API berth_status berth_fork_preempt_until(berth_fork* fork, const berth_po
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
 
+/* Answers about all nodes of a fork in arrays of the caller, for programs that ask after each placement. */
+
+/** Which nodes take a pod: the column FITS of berth_fork_check_bulk() of this pod alone, without a result. The fork
+ * keeps the answers of the classes that were asked about lately, and asks the nodes again that have changed since; of
+ * pods with topology terms, volumes or plugins, all nodes.
+ *
+ * @param nodes    [in]  NULL: all nodes of the fork
+ * @param flags    [in]  BERTH_SKIP_CORDONED, BERTH_AS_MOVED
+ * @param fits     [out] length capacity; one entry for each node of the set that the fork has, by ascending number: 1,
+ *        or 0: no, or not judged
+ * @param capacity [in]  0 asks for the length alone; any other number below it is BERTH_E_ARGUMENT
+ * @param length   [out] how many entries the answer has */
+BERTH_API berth_status berth_fork_mask(berth_fork* fork, const berth_pod* pod, const berth_node_set* nodes,
+                                       uint32_t flags, uint8_t* fits, size_t capacity, size_t* length,
+                                       berth_error* error);
+/** What the pods on each node of the fork request, and what the nodes offer, as NodeResourcesFit counts it: "cpu" in
+ * thousandths, "memory" and "ephemeral-storage" in bytes, "pods" as their number, others by their name in their own
+ * unit. A resource that no node offers has 0. A resource that no pod of the cluster's requests costs a look at every
+ * pod.
+ *
+ * @param resources   [in]  names, length resource_count
+ * @param requested   [out] NULL: not wanted. Length capacity; of resource r and the i-th node, by ascending number, at
+ *        r * (number of nodes) + i
+ * @param allocatable [out] likewise
+ * @param capacity    [in]  0 asks for the length alone; any other number below it is BERTH_E_ARGUMENT
+ * @param length      [out] resource_count times the number of nodes */
+BERTH_API berth_status berth_fork_use(berth_fork* fork, const char* const* resources, size_t resource_count,
+                                      int64_t* requested, int64_t* allocatable, size_t capacity, size_t* length,
+                                      berth_error* error);
+
 /* Counting and groups --------------------------------------------------------------------------------------------- */
 
 /** Columns of the results of this section, beside those of above. */

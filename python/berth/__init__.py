@@ -12,7 +12,7 @@ docs/python.md explains it with examples, docs/embedding.md the model.
 
 from ._native import CancelToken, NodeSet, Pod, open_handles
 from ._native import version as _version
-from .cluster import Cluster, Fork, Snapshot, UpsertReport
+from .cluster import Cluster, Fork, Snapshot, UpsertReport, Use
 from .columns import Column, Table
 from .engine import Engine
 from .enums import (
@@ -126,6 +126,7 @@ __all__ = [
     "Table",
     "UnsupportedError",
     "UpsertReport",
+    "Use",
     "Verdict",
     "open_handles",
 ]

@@ -6,7 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import _native
 from ._native import CancelToken, Pod
@@ -17,7 +20,14 @@ from .objects import Manifest, Source, bulk_of, text_of_manifest, text_of_source
 from .results import GroupResult, ReservationsResult, ReserveResult, ScheduleResult
 from .verbs import Deadline, Node, Nodes, Pods, Questions, flags_of, member_of, microseconds_of, pods_of, texts_of
 
-__all__ = ["Cluster", "Fork", "Snapshot", "UpsertReport"]
+__all__ = ["Cluster", "Fork", "Snapshot", "UpsertReport", "Use"]
+
+
+class Use(NamedTuple):
+    """What nodes have and give: arrays of int64, [resources, nodes], nodes by ascending number."""
+
+    requested: NDArray[np.int64]
+    allocatable: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -238,6 +248,44 @@ class Fork(Questions, _native.ForkHandle):
     def update_node(self, manifest: Manifest) -> None:
         """Replaces a node's object. Raises NotFoundError, InputError."""
         self._update_node(text_of_manifest(manifest))
+
+    def mask(
+        self,
+        pod: Pod,
+        nodes: Nodes | None = None,
+        out: NDArray[np.uint8] | None = None,
+        *,
+        skip_cordoned: bool = False,
+        as_moved: bool = False,
+    ) -> NDArray[np.uint8]:
+        """Which nodes take a pod: check_bulk().fits of this pod alone, without a result.
+
+        The fork keeps the answers of the classes that were asked about lately, so that it costs little to ask again.
+
+        Args:
+            nodes: NodeSet, or names and numbers; None: all.
+            out: where to write, one entry for each node by ascending number; None: a new array. Returned.
+        """
+        flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved)
+        among = self._node_set(nodes)
+        written = np.empty(self._mask(pod, among, flags, None), dtype=np.uint8) if out is None else out
+        self._mask(pod, among, flags, written)
+        return written
+
+    def use(self, resources: str | Sequence[str], out: Use | None = None) -> Use:
+        """What the pods on each node request, and what the nodes offer, as NodeResourcesFit counts it.
+
+        Args:
+            resources: "cpu" in thousandths, "memory" and "ephemeral-storage" in bytes, "pods" as their number, others by
+                their name in their own unit.
+            out: where to write; None: new arrays. Returned.
+        """
+        names = texts_of(resources)
+        if out is None:
+            shape = (len(names), self._use(names, None, None) // max(len(names), 1))
+            out = Use(np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64))
+        self._use(names, out.requested, out.allocatable)
+        return out
 
     def schedule(
         self,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _native
 from ._native import Pod
 from .cluster import Snapshot
+from .verbs import texts_of
 
 __all__ = ["SET_ASIDE", "SCHEDULE", "Arrays", "Event", "Events", "Sim"]
 
@@ -40,6 +41,8 @@ class Arrays:
 
     mask: NDArray[np.uint8]
     """Whether the pod that is to be decided about fits on the node, [envs, nodes]."""
+    use: NDArray[np.int64]
+    """What the pods on each node request of the resources of the Sim, [envs, resources, nodes]."""
     pod: NDArray[np.int32]
     """Its position among the pods; -1: the episode is over, [envs]."""
     node: NDArray[np.int32]
@@ -56,10 +59,11 @@ class Arrays:
     """Whether the episode is over, [envs]."""
 
     @classmethod
-    def of(cls, envs: int, nodes: int) -> Arrays:
+    def of(cls, envs: int, nodes: int, resources: int = 0) -> Arrays:
         """New arrays of zeros."""
         return cls(
             mask=np.zeros((envs, nodes), dtype=np.uint8),
+            use=np.zeros((envs, resources, nodes), dtype=np.int64),
             pod=np.zeros(envs, dtype=np.int32),
             node=np.zeros(envs, dtype=np.int32),
             placed=np.zeros(envs, dtype=np.int32),
@@ -111,6 +115,7 @@ class Sim(_native.SimHandle):
         durations: seconds that a placed pod runs, one for each pod; None: to the end.
         shuffle: pods come in an order that the seed of reset() draws.
         events: keep events for take_events().
+        resources: whose use is shown: "cpu", "memory", "pods", others by their name. `allocatable` has what nodes offer.
         threads: how many environments are stepped at once; 0: as many as the snapshot's engine has threads, or as there
             are cores. Each needs a thread of the engine (Engine.threads).
     """
@@ -125,6 +130,7 @@ class Sim(_native.SimHandle):
         durations: ArrayLike | None = None,
         shuffle: bool = True,
         events: bool = False,
+        resources: str | Sequence[str] = (),
         threads: int = 0,
     ) -> None:
         given = tuple(pods)
@@ -143,12 +149,16 @@ class Sim(_native.SimHandle):
         self.pods = given
         self.horizon = float(comes[-1] + runs[np.isfinite(runs)].sum()) if given else 0.0
         """Seconds that no clock passes."""
+        self.resources = texts_of(resources)
+        with snapshot.fork() as first:
+            self.allocatable = first.use(self.resources).allocatable
+        """What the nodes offer of the resources, in the units of Fork.use(), [resources, nodes]."""
         threads = threads or snapshot.cluster.engine.threads or os.cpu_count() or 1
-        super().__init__(snapshot, given, comes, runs, shuffle, events, envs, min(threads, envs))
+        super().__init__(snapshot, given, comes, runs, shuffle, events, envs, min(threads, envs), self.resources)
 
     def arrays(self) -> Arrays:
         """Arrays of the right shapes."""
-        return Arrays.of(self.num_envs, len(self.nodes))
+        return Arrays.of(self.num_envs, len(self.nodes), len(self.resources))
 
     def reset(self, seeds: int | Sequence[int] | NDArray[Any], out: Arrays | None = None, *,
               which: ArrayLike | None = None) -> Arrays:

@@ -158,18 +158,30 @@ berth_status Episode::show(Shown& shown, berth_error* error) {
   shown.pending = static_cast<std::int32_t>(waiting_.size() + aside_.size());
   shown.is_done = waiting_.empty() ? 1 : 0;
   shown.pod = waiting_.empty() ? -1 : static_cast<std::int32_t>(waiting_.front());
-  mask_.assign(scenario_->nodes.size(), 0);
-  if (!waiting_.empty() && !mask_.empty()) {
-    const berth_pod* const pods[1] = {scenario_->pods[waiting_.front()].get()};
-    Answered answer;
-    berth_column fits{};
-    berth_status status = berth_fork_check_bulk(fork_.get(), pods, 1, nullptr, BERTH_NO_REASONS, &answer.result, error);
-    if (status >= 0) status = berth_result_column(answer.result, BERTH_COLUMN_FITS, &fits, error);
+  const berth_status status = show_mask(shown.mask, error);
+  return status < 0 ? status : show_use(shown.use, error);
+}
+
+berth_status Episode::show_mask(std::uint8_t* mask, berth_error* error) {
+  mask_.resize(scenario_->nodes.size());
+  if (mask_.empty()) return BERTH_OK;
+  if (waiting_.empty()) {
+    std::ranges::fill(mask_, 0);
+  } else {
+    std::size_t length = 0;
+    const berth_status status = berth_fork_mask(fork_.get(), scenario_->pods[waiting_.front()].get(), nullptr, 0,
+                                                mask_.data(), mask_.size(), &length, error);
     if (status < 0) return status;
-    std::memcpy(mask_.data(), fits.data, std::min(mask_.size(), fits.length));
   }
-  if (!mask_.empty()) std::memcpy(shown.mask, mask_.data(), mask_.size());
+  std::memcpy(mask, mask_.data(), mask_.size());
   return BERTH_OK;
+}
+
+berth_status Episode::show_use(std::int64_t* use, berth_error* error) const {
+  const std::vector<const char*>& names = scenario_->names_of_resources;
+  std::size_t length = 0;
+  return berth_fork_use(fork_.get(), names.data(), names.size(), use, nullptr, names.size() * scenario_->nodes.size(),
+                        &length, error);
 }
 
 }  // namespace berth_python

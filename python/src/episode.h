@@ -18,12 +18,14 @@ namespace berth_python {
 /// What all environments of a Sim have in common.
 struct Scenario {
   std::vector<std::shared_ptr<berth_pod>> pods;
-  std::vector<std::string> uids;     // parallel to pods
-  std::vector<double> arrivals;      // seconds, rising; of the i-th pod that comes
-  std::vector<double> durations;     // seconds that a pod runs; infinity: to the end. Parallel to pods
-  std::vector<std::uint32_t> nodes;  // numbers of the snapshot's nodes, ascending
-  bool is_recorded = false;          // events are kept until they are taken
-  bool is_shuffled = false;          // pods come in an order that the seed draws
+  std::vector<std::string> uids;                // parallel to pods
+  std::vector<double> arrivals;                 // seconds, rising; of the i-th pod that comes
+  std::vector<double> durations;                // seconds that a pod runs; infinity: to the end. Parallel to pods
+  std::vector<std::uint32_t> nodes;             // numbers of the snapshot's nodes, ascending
+  std::vector<std::string> resources;           // whose use is shown
+  std::vector<const char*> names_of_resources;  // of those
+  bool is_recorded = false;                     // events are kept until they are taken
+  bool is_shuffled = false;                     // pods come in an order that the seed draws
 };
 
 /// Actions that are no position of a node.
@@ -40,6 +42,7 @@ struct Event {
 /// What an environment shows of itself after a step.
 struct Shown {
   std::uint8_t* mask;  // [nodes]: whether the pod fits there
+  std::int64_t* use;   // [resources x nodes]: what the pods there request
   std::int32_t pod;    // to decide about; -1: none, the episode is over
   std::int32_t node;   // where the last one went; -1: nowhere
   std::int32_t placed, pending;
@@ -72,6 +75,8 @@ class Episode {
   berth_status schedule(std::uint32_t pod, std::int32_t& position, berth_error* error) const;
   berth_status go_on(berth_error* error);
   berth_status show(Shown& shown, berth_error* error);
+  berth_status show_mask(std::uint8_t* mask, berth_error* error);
+  berth_status show_use(std::int64_t* use, berth_error* error) const;
   void set_aside(EventKind why);
   void say(EventKind kind, std::uint32_t pod, std::int32_t node) {
     if (scenario_->is_recorded) events_.push_back({time_, static_cast<std::int32_t>(pod), node, kind});

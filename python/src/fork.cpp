@@ -63,6 +63,56 @@ Answer schedule_group(const ForkHandle& self, nb::handle pods, nb::handle keys, 
   });
 }
 
+using ByteArray = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AmountArray = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_length(std::size_t has, std::size_t wants) {
+  if (has != wants)
+    throw nb::value_error(
+        ("the array has " + std::to_string(has) + " entries, and the answer " + std::to_string(wants)).c_str());
+}
+
+/// berth_fork_mask(). @param out  None: the length alone
+std::size_t mask(const ForkHandle& self, const PodHandle& pod, const NodeSetHandle* nodes, std::uint32_t flags,
+                 nb::handle out) {
+  const auto fork = self.use();
+  const auto asked = pod.use();
+  const Nodes among(nodes);
+  std::size_t length = 0;
+  const auto fill = [&](std::uint8_t* fits, std::size_t capacity) {
+    run([&](berth_error* error) {
+      return berth_fork_mask(fork.get(), asked.get(), among.get(), flags, fits, capacity, &length, error);
+    });
+  };
+  fill(nullptr, 0);
+  if (out.is_none()) return length;
+  const auto fits = argument<ByteArray>(out, "a mask is a writable, C-contiguous array of uint8", false);
+  check_length(fits.size(), length);
+  if (length > 0) fill(fits.data(), length);
+  return length;
+}
+
+/// berth_fork_use(). @param requested, allocatable  None: the length alone
+std::size_t use_of(const ForkHandle& self, nb::handle resources, nb::handle requested, nb::handle allocatable) {
+  const auto fork = self.use();
+  const Texts names(resources);
+  std::size_t length = 0;
+  const auto fill = [&](std::int64_t* requests, std::int64_t* offers, std::size_t capacity) {
+    run([&](berth_error* error) {
+      return berth_fork_use(fork.get(), names.data(), names.size(), requests, offers, capacity, &length, error);
+    });
+  };
+  fill(nullptr, nullptr, 0);
+  if (requested.is_none()) return length;
+  const char* const what = "amounts are writable, C-contiguous arrays of int64, [resources, nodes]";
+  const auto requests = argument<AmountArray>(requested, what, false);
+  const auto offers = argument<AmountArray>(allocatable, what, false);
+  check_length(requests.size(), length);
+  check_length(offers.size(), length);
+  if (length > 0) fill(requests.data(), offers.data(), length);
+  return length;
+}
+
 template <class Raw>
 void open_fork(ForkHandle* self, const Handle<Raw>& parent) {
   const auto raw = parent.use();
@@ -155,6 +205,8 @@ void bind_forks(nb::module_& module) {
   bind_pods(type);
   type.def("_schedule", &schedule, nb::arg("pods"), nb::arg("flags"), nb::arg("choice"), nb::arg("start"),
            nb::arg("nodes").none(), nb::arg("order").none(), nb::arg("deadline_us"), nb::arg("cancel").none());
+  type.def("_mask", &mask, nb::arg("pod"), nb::arg("nodes").none(), nb::arg("flags"), nb::arg("out").none());
+  type.def("_use", &use_of, nb::arg("resources"), nb::arg("requested").none(), nb::arg("allocatable").none());
   type.def("_schedule_group", &schedule_group, nb::arg("pods"), nb::arg("keys"), nb::arg("domain"), nb::arg("minimum"),
            nb::arg("nodes").none(), nb::arg("flags"), nb::arg("deadline_us"), nb::arg("cancel").none());
   type.def(

@@ -20,6 +20,7 @@ using Given = nb::ndarray<Element, nb::ndim<Dimensions>, nb::c_contig, nb::devic
 /// The caller's arrays, a row or an element for each environment.
 struct Arrays {
   Given<std::uint8_t, 2> mask;
+  Given<std::int64_t, 3> use;
   Given<std::int32_t, 1> pod, node, placed, pending;
   Given<double, 1> time;
   Given<std::uint8_t, 1> illegal, done;
@@ -29,7 +30,7 @@ class Sim {
  public:
   Sim(const SnapshotHandle& snapshot, nb::handle pods, const Given<const double, 1>& arrivals,
       const Given<const double, 1>& durations, bool is_shuffled, bool is_recorded, std::size_t count,
-      std::size_t threads)
+      std::size_t threads, nb::handle resources)
       : crew_(threads) {
     const auto raw = snapshot.use();
     for (const nb::handle item : nb::cast<nb::tuple>(pods)) add_pod(item);
@@ -47,6 +48,9 @@ class Sim {
       scenario_.nodes.resize(node_count);
       return berth_snapshot_nodes(raw.get(), scenario_.nodes.data(), node_count, &node_count, error);
     });
+    const Texts names(resources);
+    scenario_.resources.assign(names.data(), names.data() + names.size());
+    for (const std::string& name : scenario_.resources) scenario_.names_of_resources.push_back(name.c_str());
     for (std::size_t i = 0; i < count; ++i) {
       Out<berth_fork> fork;
       run([&](berth_error* error) { return berth_snapshot_fork(raw.get(), fork.address(), error); });
@@ -57,6 +61,7 @@ class Sim {
 
   std::size_t size() const { return episodes_.size(); }
   const std::vector<std::uint32_t>& nodes() const { return scenario_.nodes; }
+  const std::vector<std::string>& resources() const { return scenario_.resources; }
 
   void reset(const Given<const std::uint64_t, 1>& seeds, const Given<const std::uint8_t, 1>& which, const Arrays& out) {
     check_idle();
@@ -163,7 +168,8 @@ class Sim {
   void for_each(const Arrays& out, Call&& call) {
     check_idle();
     const std::size_t count = size();
-    check(out.mask.shape(0) == count && out.mask.shape(1) == nodes().size() && out.pod.size() == count &&
+    check(out.mask.shape(0) == count && out.mask.shape(1) == nodes().size() && out.use.shape(0) == count &&
+          out.use.shape(1) == resources().size() && out.use.shape(2) == nodes().size() && out.pod.size() == count &&
           out.node.size() == count && out.placed.size() == count && out.pending.size() == count &&
           out.time.size() == count && out.illegal.size() == count && out.done.size() == count);
     std::vector<Failure> failures(count);
@@ -172,7 +178,15 @@ class Sim {
       const nb::gil_scoped_release released;
       crew_.run(count, [&](std::size_t i) {
         CallScope scope;
-        Shown shown{out.mask.data() + i * nodes().size(), -1, -1, 0, 0, 0, 0, 0};
+        Shown shown{out.mask.data() + i * nodes().size(),
+                    out.use.data() + i * resources().size() * nodes().size(),
+                    -1,
+                    -1,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0};
         try {
           failures[i].status = call(i, shown, &failures[i].error);
         } catch (const std::bad_alloc&) {
@@ -210,10 +224,11 @@ Array written(nb::handle array) {
 
 Arrays arrays_of(nb::handle out) {
   const auto fields = nb::cast<nb::tuple>(out);
-  return {written<Given<std::uint8_t, 2>>(fields[0]), written<Given<std::int32_t, 1>>(fields[1]),
+  return {written<Given<std::uint8_t, 2>>(fields[0]), written<Given<std::int64_t, 3>>(fields[1]),
           written<Given<std::int32_t, 1>>(fields[2]), written<Given<std::int32_t, 1>>(fields[3]),
-          written<Given<std::int32_t, 1>>(fields[4]), written<Given<double, 1>>(fields[5]),
-          written<Given<std::uint8_t, 1>>(fields[6]), written<Given<std::uint8_t, 1>>(fields[7])};
+          written<Given<std::int32_t, 1>>(fields[4]), written<Given<std::int32_t, 1>>(fields[5]),
+          written<Given<double, 1>>(fields[6]),       written<Given<std::uint8_t, 1>>(fields[7]),
+          written<Given<std::uint8_t, 1>>(fields[8])};
 }
 
 }  // namespace
@@ -221,9 +236,9 @@ Arrays arrays_of(nb::handle out) {
 void bind_sim(nb::module_& module) {
   nb::class_<Sim> type(module, "SimHandle", "Environments over forks of a snapshot. One thread at a time.");
   type.def(nb::init<const SnapshotHandle&, nb::handle, const Given<const double, 1>&, const Given<const double, 1>&,
-                    bool, bool, std::size_t, std::size_t>(),
+                    bool, bool, std::size_t, std::size_t, nb::handle>(),
            nb::arg("snapshot"), nb::arg("pods"), nb::arg("arrivals"), nb::arg("durations"), nb::arg("shuffled"),
-           nb::arg("recorded"), nb::arg("count"), nb::arg("threads"));
+           nb::arg("recorded"), nb::arg("count"), nb::arg("threads"), nb::arg("resources"));
   type.def(
       "_reset",  // berth/sim.py has the order of the arrays
       [](Sim& self, const Given<const std::uint64_t, 1>& seeds, const Given<const std::uint8_t, 1>& which,

@@ -197,3 +197,58 @@ void a_running_pod_is_moved(const char* backend) {
   berth_pod_free(&pod);
   berth_cluster_free(&cluster);
 }
+
+void all_nodes_of_a_fork_answer_into_arrays(const char* backend) {
+  static const char* const kResources[3] = {"cpu", "pods", "example.com/none"};
+  berth_cluster* cluster = cluster_of(backend);
+  berth_pod *pod = make_pod(cluster, "p", 3, ""),
+            *claims = make_pod(cluster, "q", 1, "\"resourceClaims\":[{\"name\":\"g\",\"resourceClaimName\":\"g\"}],");
+  berth_snapshot* snapshot = snapshot_of(cluster);
+  berth_fork* fork = fork_of(snapshot);
+  berth_node_set* set = NULL;
+  const uint32_t a = node_of(cluster, "a"), b = node_of(cluster, "b"), some[2] = {b, a};
+  uint8_t fits[4] = {7, 7, 7, 7};
+  int64_t requested[12], allocatable[12];
+  size_t length = 0;
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, pod, NULL, 0, NULL, 0, &length, &error));
+  EXPECT(length == 3);
+  length = 99;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_mask(fork, pod, NULL, 0, fits, 2, &length, &error));
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_mask(fork, pod, NULL, BERTH_NO_REASONS, fits, 4, &length, &error));
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_mask(fork, pod, NULL, 0, NULL, 4, &length, &error));
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_mask(fork, NULL, NULL, 0, fits, 4, &length, &error));
+  EXPECT(length == 99 && fits[0] == 7);
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, pod, NULL, 0, fits, 4, &length, &error));
+  EXPECT(length == 3 && fits[0] == 1 && fits[1] == 0 && fits[2] == 0 && fits[3] == 7);
+  EXPECT_STATUS(BERTH_OK, berth_fork_add_pod(fork, pod, a, &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, pod, NULL, 0, fits, 3, &length, &error));
+  EXPECT(fits[0] == 0); /* it stands there */
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, pod, NULL, BERTH_AS_MOVED, fits, 3, &length, &error));
+  EXPECT(fits[0] == 1);
+  EXPECT_STATUS(BERTH_OK, berth_node_set_create(cluster, some, 2, &set, &error));
+  EXPECT_STATUS(BERTH_OK,
+                berth_fork_mask(fork, pod, set, BERTH_AS_MOVED | BERTH_SKIP_CORDONED, fits, 2, &length, &error));
+  EXPECT(length == 2 && fits[0] == 1 && fits[1] == 0);
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, claims, NULL, 0, fits, 3, &length, &error));
+  EXPECT(fits[0] == 0 && fits[1] == 0 && fits[2] == 0); /* not judged */
+
+  EXPECT_STATUS(BERTH_OK, berth_fork_use(fork, kResources, 3, NULL, NULL, 0, &length, &error));
+  EXPECT(length == 9);
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_use(fork, kResources, 3, requested, NULL, 8, &length, &error));
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_use(fork, NULL, 3, requested, NULL, 9, &length, &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_use(fork, kResources, 3, requested, allocatable, 12, &length, &error));
+  EXPECT(requested[0] == 3000 && requested[1] == 0 && requested[3] == 1 && requested[4] == 0 && requested[6] == 0);
+  EXPECT(allocatable[0] == 4000 && allocatable[2] == 2000 && allocatable[3] == 10 && allocatable[6] == 0);
+  EXPECT_STATUS(BERTH_OK, berth_fork_add_node(fork, kNodeD, strlen(kNodeD), NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_remove_pod(fork, "uid-p", &error));
+  EXPECT_STATUS(BERTH_OK, berth_fork_mask(fork, pod, NULL, 0, fits, 4, &length, &error));
+  EXPECT(length == 4 && fits[0] == 1 && fits[3] == 1);
+  EXPECT_STATUS(BERTH_OK, berth_fork_use(fork, kResources, 1, requested, allocatable, 4, &length, &error));
+  EXPECT(length == 4 && requested[0] == 0 && allocatable[3] == 16000);
+  berth_node_set_free(&set);
+  berth_fork_free(&fork);
+  berth_snapshot_free(&snapshot);
+  berth_pod_free(&pod);
+  berth_pod_free(&claims);
+  berth_cluster_free(&cluster);
+}

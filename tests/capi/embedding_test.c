@@ -81,6 +81,7 @@ static void run_on(const char* backend) {
   nodes_come_and_go_in_forks(backend);
   choices_of_a_node(backend);
   a_running_pod_is_moved(backend);
+  all_nodes_of_a_fork_answer_into_arrays(backend);
   what_is_not_judged_is_never_a_yes(backend);
   named_plugins_are_ignored(backend);
   explains_and_preempts(backend);

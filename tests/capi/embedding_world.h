@@ -34,6 +34,7 @@ void forks_place_revert_and_commit(const char* backend);
 void children_of_a_changed_fork_are_stale(const char* backend);
 void nodes_come_and_go_in_forks(const char* backend);
 void a_running_pod_is_moved(const char* backend);
+void all_nodes_of_a_fork_answer_into_arrays(const char* backend);
 void bulk_input_is_all_or_nothing_or_partial(const char* backend);
 void objects_are_replaced_and_deleted(const char* backend);
 void copies_are_counted_and_groups_are_placed(const char* backend);

@@ -263,6 +263,23 @@ std::vector<Call<Handles>> calls() {
       {"fork_add_node",
        [node](Handles& h) { return berth_fork_add_node(h.fork.get(), node.data(), node.size(), nullptr, nullptr); }},
       {"fork_remove_node", [](Handles& h) { return berth_fork_remove_node(h.child.get(), 0, nullptr); }},
+      {"fork_mask",
+       [](Handles& h) {
+         std::array<std::uint8_t, 3> fits{};
+         std::size_t length = 0;
+         berth_status status = BERTH_OK;
+         for (const berth_pod* pod : h.all)
+           for (int asked = 0; asked < 2 && status == BERTH_OK; ++asked)
+             status = berth_fork_mask(h.fork.get(), pod, nullptr, BERTH_AS_MOVED, fits.data(), 3, &length, nullptr);
+         return status;
+       }},
+      {"fork_use",
+       [](Handles& h) {
+         static const std::array<const char*, 3> kResources = {"cpu", "pods", "example.com/gpu"};
+         std::array<std::int64_t, 9> requested{};
+         std::size_t length = 0;
+         return berth_fork_use(h.child.get(), kResources.data(), 3, requested.data(), nullptr, 9, &length, nullptr);
+       }},
       {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
       {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
       {"snapshot_scale_up",

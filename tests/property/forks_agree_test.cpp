@@ -203,7 +203,40 @@ class Session {
     PodToPlace pod = dice.pick(drawn_.pods);
     reference_->prepare({&pod, 1});
     tested_->prepare({&pod, 1});
-    test::expect_equal(fork.reference->evaluate(pod), fork.tested->evaluate(pod));
+    const Evaluation expected = fork.reference->evaluate(pod);
+    const Evaluation actual = fork.tested->evaluate(pod);
+    test::expect_equal(expected, actual);
+    ask_all_nodes(fork, pod, indexes_of(expected), indexes_of(actual));
+  }
+
+  static std::vector<NodeIndex> indexes_of(const Evaluation& evaluation) {
+    std::vector<NodeIndex> nodes;
+    for (const NodeEvaluation& node : evaluation.nodes) nodes.push_back(node.node);
+    return nodes;
+  }
+
+  /// The answers that forks keep from question to question.
+  static void ask_all_nodes(OpenFork& fork, const PodToPlace& pod, const std::vector<NodeIndex>& of_reference,
+                            const std::vector<NodeIndex>& of_tested) {
+    std::vector<std::uint8_t> expected(of_reference.size());
+    std::vector<std::uint8_t> actual(of_tested.size());
+    fork.reference->accepts_on(pod, of_reference, expected);
+    for (int asked = 0; asked < 2; ++asked) {
+      fork.tested->accepts_on(pod, of_tested, actual);
+      RC_ASSERT(expected == actual);
+    }
+    const std::vector<std::string> resources = {
+        "cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"};
+    for (std::size_t count = 2; count <= resources.size(); count += 4)
+      RC_ASSERT(amounts(*fork.reference, std::span(resources).first(count), of_reference) ==
+                amounts(*fork.tested, std::span(resources).first(count), of_tested));
+  }
+  static std::vector<std::int64_t> amounts(Fork& fork, std::span<const std::string> resources,
+                                           std::span<const NodeIndex> nodes) {
+    const std::size_t length = resources.size() * nodes.size();
+    std::vector<std::int64_t> both(2 * length);
+    fork.amounts_on(resources, nodes, std::span(both).first(length), std::span(both).subspan(length));
+    return both;
   }
 
   void drop(std::size_t at) { forks_.erase(forks_.begin() + static_cast<std::ptrdiff_t>(at)); }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What-ifs: placing, moving, reverting and committing."""
 
+import numpy as np
 import pytest
 from world import node, pod
 
@@ -120,3 +121,27 @@ def test_reservations(cluster):
     assert cluster.unreserve("team", 1, pod=p) == 1 and cluster.unreserve("team") == 1
     with pytest.raises(berth.NotFoundError):
         cluster.unreserve("team")
+
+
+def test_all_nodes_answer_into_arrays(cluster, snapshot):
+    p = cluster.pod(pod("p", 3))
+    with snapshot.fork() as fork:
+        fits = fork.mask(p)
+        assert fits.dtype == np.uint8 and fits.tolist() == fork.check_bulk(p).fits.tolist()[0] == [1, 0, 0]
+        fork.add_pod(p, "a")
+        assert fork.mask(p, out=fits) is fits and fits.tolist() == [0, 0, 0]
+        assert fork.mask(p, ["b", "a"], as_moved=True, skip_cordoned=True).tolist() == [1, 0]
+        use = fork.use(["cpu", "memory", "pods", "example.com/none"])
+        assert use.requested.tolist() == [[3000, 0, 0], [2**30, 0, 0], [1, 0, 0], [0, 0, 0]]
+        assert use.allocatable.tolist() == [[4000, 4000, 2000], [2**33] * 3, [10] * 3, [0] * 3]
+        assert fork.use("cpu").requested.tolist() == [[3000, 0, 0]] and fork.use([]).requested.shape == (0, 0)
+        again = fork.use(("cpu", "pods"), berth.Use(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)))
+        assert again.requested[1].tolist() == [1, 0, 0]
+        for wrong in (np.zeros(2, np.uint8), np.zeros(4, np.uint8)):
+            with pytest.raises(ValueError, match="entries"):
+                fork.mask(p, out=wrong)
+        for wrong in (np.zeros(3, np.int8), np.zeros(6, np.uint8)[::2], np.zeros((1, 3), np.uint8), [0, 0, 0]):
+            with pytest.raises(TypeError):
+                fork.mask(p, out=wrong)
+        with pytest.raises(TypeError):
+            fork.use("cpu", berth.Use(np.zeros((1, 3)), np.zeros((1, 3))))

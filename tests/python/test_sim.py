@@ -76,6 +76,9 @@ class Plain:
             return [0] * len(self.nodes)
         return [int(self.fork.check(self.pods[self.waiting[0]], number)) for number in self.nodes]
 
+    def use(self, resources):
+        return self.fork.use(resources).requested.tolist()
+
     def step(self, action):
         at, illegal = -1, 0
         if self.waiting:
@@ -104,7 +107,9 @@ class Plain:
 def test_environments_equal_a_plain_simulation(world):
     snapshot, pods = world
     arrivals, durations = times()
-    with berth.Sim(snapshot, pods, 3, arrivals=arrivals, durations=durations, shuffle=False) as sim:
+    resources = ["cpu", "pods"]
+    with berth.Sim(snapshot, pods, 3, arrivals=arrivals, durations=durations, shuffle=False, resources=resources) as sim:
+        assert sim.allocatable.tolist() == [[4000 + 1000 * (i % 3) for i in range(9)], [10] * 9]
         plain = [Plain(snapshot, pods, range(PODS), arrivals, durations) for _ in range(3)]
         out = sim.reset(0)
         steps = placed = illegal = 0
@@ -112,6 +117,7 @@ def test_environments_equal_a_plain_simulation(world):
             for e, each in enumerate(plain):
                 assert (out.pod[e], out.placed[e], out.pending[e], out.time[e], out.done[e]) == each.shown()
                 assert out.mask[e].tolist() == each.mask()
+                assert out.use[e].tolist() == each.use(resources)
             actions = [policy(steps, e, out.mask[e]) for e in range(3)]
             expected = [each.step(action) for each, action in zip(plain, actions)]
             out = sim.step(actions, out)
@@ -204,7 +210,7 @@ def test_wrong_arguments_are_errors(world):
             sim.step([0, 0])
         out = sim.reset([0, 1])
         for call in (lambda: sim.step([0]), lambda: sim.reset([1]), lambda: sim.step([0, 0], Arrays.of(1, 9)),
-                     lambda: sim.step([0, 0], Arrays.of(2, 8)), lambda: sim.reset([1, 2], which=[1])):
+                     lambda: sim.step([0, 0], Arrays.of(2, 8)), lambda: sim.step([0, 0], Arrays.of(2, 9, 1)), lambda: sim.reset([1, 2], which=[1])):
             with pytest.raises(ValueError):
                 call()
         read_only = sim.arrays()

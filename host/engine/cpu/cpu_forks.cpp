@@ -107,15 +107,31 @@ bool CpuBackend::State::has_rows(const PodToPlace& pod) const {
          !table.host_decides(pod.class_index);
 }
 
+/// The row of the class is current, and tells of the fork's nodes that do not differ from those of the engine.
+bool CpuBackend::State::has_row_for_fork(const PodToPlace& pod, const CommitState& fork) const {
+  return has_rows(pod) && is_ready_for_forks({&pod, 1}) && fork.plain_mode() &&
+         !fork.nominations.any_against(*pod.pod) && !scores_may_leave_range(table[pod.class_index], fork.snapshot);
+}
+
+bool CpuBackend::State::mark_accepting_for_fork(const PodToPlace& pod, const CommitState& fork,
+                                                std::span<std::uint8_t> accepts) const {
+  const std::int32_t c = pod.class_index;
+  if (!has_row_for_fork(pod, fork) || table[c].topology != nullptr ||
+      !table.pre_filter(c, *table.built_node_side(c)).passes())
+    return false;
+  const TileCache::Place at = tiles.find_current(c, log);
+  for (std::int32_t node = 0; node < fork.snapshot.engine_slot_count(); ++node)
+    accepts[static_cast<std::size_t>(node)] = at.tile->key(at.slot, node) > 0 ? 1 : 0;
+  return true;
+}
+
 std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& pod, const CommitState& fork,
                                                             const ExcludedNodes& touched) const {
   const std::int32_t c = pod.class_index;
   const PodClass& pod_class = table[c];
   // Guests move other nodes in node order, and keys of this mode contain their places there.
   const bool is_order_moved = !fork.snapshot.guests().empty() && engine.tie_break == TieBreak::kFirst;
-  if (!has_rows(pod) || !is_ready_for_forks({&pod, 1}) || !fork.plain_mode() || is_order_moved ||
-      fork.nominations.any_against(*pod.pod) || scores_may_leave_range(pod_class, fork.snapshot))
-    return std::nullopt;
+  if (!has_row_for_fork(pod, fork) || is_order_moved) return std::nullopt;
   const TileCache::Place at = tiles.find_current(c, log);
   const GroupedRow* row = pod_class.topology != nullptr ? grouped_rows.find_existing(c) : nullptr;
   const TopologyCounts& counts = fork.snapshot.topology();

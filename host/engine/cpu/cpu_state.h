@@ -86,6 +86,9 @@ struct CpuBackend::State : CommitState {
   void make_ready_for_forks(std::span<const PodToPlace> pods) override;
   bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
   bool has_rows(const PodToPlace& pod) const;
+  bool has_row_for_fork(const PodToPlace& pod, const CommitState& fork) const;
+  bool mark_accepting_for_fork(const PodToPlace& pod, const CommitState& fork,
+                               std::span<std::uint8_t> accepts) const override;
   std::optional<Selection> select_for_fork(const PodToPlace& pod, const CommitState& fork,
                                            const ExcludedNodes& touched) const override;
   /// Places the pod at the front, or the run of equal pods that begins with it.
