@@ -122,12 +122,12 @@ void HostColumns::note_all() {
   for (std::unique_ptr<HostMemory>& memory : memories_) memory = nullptr;
 }
 
-/// Where users of claims alone are concerned, columns of claims without names stay: they are asked again of the nodes
-/// with such users.
+/// Where users of claims alone are concerned, and these are known, columns of claims without names stay: they are asked
+/// again of the nodes with such users.
 void HostColumns::note_storage(const StorageReach& reach) {
-  if (reach.is_wide) {
+  if (reach.is_wide || !knows_users_) {
     note_all();
-    ++signatures_version_;
+    if (reach.is_wide) ++signatures_version_;  // else no pod with volumes was signed since drop_unused()
     return;
   }
   bool is_used = false;
@@ -149,8 +149,7 @@ void HostColumns::note_storage(const StorageReach& reach) {
 
 void HostColumns::drop_unused() {
   unions_.clear();
-  // Pods that were compiled are signed again, and are users then; others may have gone. An event before that finds no
-  // user of its claims, so that columns by name are filled again.
+  // Pods that were compiled are signed again, and are users then; others may have gone.
   users_.clear();
   knows_users_ = false;
   forgot_users_ = false;

@@ -23,9 +23,11 @@ constexpr std::array kOtherPlugins = {
                 "--preemption-nodes kube alone"},
     BuiltPlugin{VolumeRestrictions::kName, Support::kExact, ""},
     BuiltPlugin{NodeVolumeLimits::kName, Support::kExact, ""},
-    BuiltPlugin{VolumeBinding::kName, Support::kPartial, "claims are assumed, not bound, by berth schedule"},
+    BuiltPlugin{VolumeBinding::kName, Support::kPartial,
+                "berth schedule assumes claims and binds none; berth simulate and berth scheduler bind them"},
     BuiltPlugin{VolumeZone::kName, Support::kExact, ""},
-    BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
+    BuiltPlugin{"DefaultBinder", Support::kPartial,
+                "berth schedule and berth simulate bind in memory, berth scheduler through the API server"},
 };
 
 constexpr auto kBuilt = [] {

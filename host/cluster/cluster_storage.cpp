@@ -225,6 +225,10 @@ void ClusterStorage::index(const VolumeClaim& claim, bool comes) {
   if (!claim.volume_name.empty()) count(naming_, pair_key(claim.volume_name, claim.full_name()), comes);
 }
 
+void ClusterStorage::index(const VolumeAttachment& attachment, bool comes) {
+  if (attachment.volume_name) count(attached_, *attachment.volume_name, comes);
+}
+
 StorageReach ClusterStorage::reach_of(const StorageObject& object) const {
   if (const auto* claim = std::get_if<VolumeClaim>(&object)) return {.is_wide = false, .claims = {claim->full_name()}};
   const auto* now = std::get_if<PersistentVolume>(&object);
@@ -232,6 +236,9 @@ StorageReach ClusterStorage::reach_of(const StorageObject& object) const {
   StorageReach reach;
   const auto known = volumes_.find(now->name);
   const PersistentVolume* const before = known != volumes_.end() ? known->second.stored.get() : nullptr;
+  // The attachments of another volume are counted, or of none.
+  if (attached_.contains(now->name) && (before == nullptr || before->source != now->source))
+    return {.is_wide = true, .claims = {}};
   for (const PersistentVolume* volume : {before, now}) {
     if (volume == nullptr) continue;
     // Any claim may take it, or it counts together with another one.

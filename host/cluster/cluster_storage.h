@@ -169,6 +169,7 @@ class ClusterStorage {
   void reserve(const ObjectName& claim, const std::string& volume, bool comes);
   void index(const PersistentVolume& volume, bool comes);
   void index(const VolumeClaim& claim, bool comes);
+  void index(const VolumeAttachment& attachment, bool comes);
   template <class T>
   void index(const T& /*object*/, bool /*comes*/) {}
   void index_assumed(const PersistentVolume& volume, bool comes);
@@ -193,6 +194,7 @@ class ClusterStorage {
   ByName<std::vector<std::string>> reserved_;  ///< volumes by claim: stored for it, and once more where assumed
   Counts handles_;                             ///< of volumes, by driver and handle
   Counts shared_handles_;                      ///< those of them that several volumes have: 1
+  Counts attached_;                            ///< attachments, by the volume that they name
   SortedCounts naming_;                        ///< claims, by the volume that they name and their own name
   ByName<Assumption> assumptions_;             ///< by uid of the pod
   std::uint64_t version_ = 0;

@@ -164,8 +164,7 @@ class Engines {
   std::array<CommitMark, 3> marks_ = {};
 };
 
-RC_GTEST_PROP(VolumesAgree, BetweenEventsOfStorage, ()) {
-  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+void place_between_events(std::uint64_t seed) {
   Case drawn = draw_case(seed);
   Engines engines(drawn);
   for (std::size_t next = 0; next < drawn.pods.size();) {
@@ -184,6 +183,12 @@ RC_GTEST_PROP(VolumesAgree, BetweenEventsOfStorage, ()) {
       if (const auto change = draw_change(drawn.dice, drawn.objects.storage)) engines.tell(*change);
     if (next < drawn.pods.size() && drawn.dice.one_in(3)) engines.evaluate(drawn.pods[next]);
   }
+}
+
+RC_GTEST_PROP(VolumesAgree, BetweenEventsOfStorage, ()) { place_between_events(*rc::gen::arbitrary<std::uint64_t>()); }
+
+RC_GTEST_PROP(VolumesAgree, SeedsThatFailedOnce, ()) {
+  place_between_events(*rc::gen::element<std::uint64_t>(21090727929690128U, 9746726730008U));
 }
 
 RC_GTEST_PROP(VolumesAgree, AfterCallsInAnyOrder, ()) {

@@ -120,5 +120,23 @@ TEST(ClusterStorage, SaysWhichPodsAChangeMayConcern) {
   EXPECT_TRUE(storage.reach_of(StorageClass()).is_wide);
 }
 
+TEST(ClusterStorage, AnAttachedVolumeThatComesConcernsItsNode) {
+  ClusterStorage storage;
+  VolumeAttachment attachment;
+  attachment.name = "attachment";
+  attachment.node_name = "n";
+  attachment.volume_name = "a";
+  storage.upsert(attachment);
+  EXPECT_TRUE(storage.reach_of(claimed("a", "x")).is_wide) << "it counts on the node of its attachment";
+  EXPECT_FALSE(storage.reach_of(claimed("b", "x")).is_wide);
+  storage.upsert(claimed("a", "x"));
+  EXPECT_FALSE(storage.reach_of(claimed("a", "x")).is_wide);
+  PersistentVolume other = claimed("a", "x");
+  other.source.id = "another";
+  EXPECT_TRUE(storage.reach_of(other).is_wide);
+  storage.remove(StorageKind::kAttachment, "", "attachment");
+  EXPECT_FALSE(storage.reach_of(other).is_wide);
+}
+
 }  // namespace
 }  // namespace berth
