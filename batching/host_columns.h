@@ -294,7 +294,7 @@ class HostColumns {
   ClaimUsers users_;
   bool knows_claims_;
   bool knows_users_ = false;           ///< those of the cluster's pods, too
-  bool forgot_users_ = false;          ///< some that was signed may be none of them
+  bool forgot_users_ = false;          ///< a pod that was signed may be missing there
   bool handles_may_be_shared_ = true;  ///< by claims that are known by what they say
   std::uint64_t signatures_version_ = 0;
   std::uint64_t names_ = 1;                                              ///< changes with what is known by a name
