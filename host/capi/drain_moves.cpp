@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/drain_moves.h"
 
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "host/capi/api_error.h"
 #include "host/capi/first_fit.h"
 #include "host/framework/status.h"
+#include "host/objects/per_thread.h"
 #include "host/objects/pod_copy.h"
 
 namespace berth::capi {
@@ -86,7 +86,7 @@ void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions&
     node.pods = state.fork.pods_on(node.name);
     for (PodPtr& pod : node.pods) pod = standing_on(node.name, std::move(pod));
   }
-  tbb::enumerable_thread_specific<DisruptionBudgets> budgets(
+  PerThread<DisruptionBudgets> budgets(
       [&] { return DisruptionBudgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything); });
   state.cluster.in_arena([&] {
     tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {

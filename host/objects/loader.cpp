@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/loader.h"
 
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "host/objects/decode.h"
 #include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
+#include "host/objects/per_thread.h"
 #include "host/objects/pod_names.h"
 #include "host/objects/repeated_objects.h"
 #include "host/objects/text/text_reader.h"
@@ -110,7 +110,7 @@ class Loading {
   const LoadOptions& options_;
   ObjectPools pools_;
   DenseEntries dense_entries_;
-  tbb::enumerable_thread_specific<std::unique_ptr<ObjectDecoder>> decoders_;
+  PerThread<std::unique_ptr<ObjectDecoder>> decoders_;
   std::mutex large_items_;
   // Of the first stage of the pipeline, which may be ahead of the last one.
   std::uint32_t sources_read_ = 0;
