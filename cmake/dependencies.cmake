@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything Berth links against, all from the distribution (scripts/install_dependencies.sh has the package names).
-# Targets to use in DEPS: simdjson::simdjson fmt::fmt TBB::tbb Threads::Threads ZLIB::ZLIB CLI11::CLI11 tsl::robin_map
+# Targets to use in DEPS: simdjson::simdjson fmt::fmt TBB::tbb mimalloc Threads::Threads ZLIB::ZLIB CLI11::CLI11 tsl::robin_map
 # berth::eigen berth::yaml berth::zstd berth::xxhash berth::sqlite berth::utf8proc berth::prometheus berth::curl berth::openssl
 # berth::httplib spdlog::spdlog; in tests also
 # nlohmann_json::nlohmann_json GTest::gtest rapidcheck rapidcheck_gtest valijson; in bench benchmark::benchmark.
@@ -11,6 +11,7 @@ find_package(Threads REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 find_package(TBB REQUIRED)
+find_package(mimalloc REQUIRED)  # for the program alone: no library imposes an allocator on the program that loads it
 if(BERTH_SANITIZE MATCHES "thread" AND NOT TBB_DIR MATCHES "tsan-tbb")
   message(WARNING "This oneTBB is built without ThreadSanitizer, which will call its loops races: run "
                   "scripts/build_instrumented_tbb.sh first, or 'make tsan'")

@@ -36,7 +36,7 @@ FROM ${DEBIAN}
 # The list of docker/cpu.Dockerfile.
 # hadolint ignore=DL3008
 RUN apt-get update -q \
- && apt-get install -q -y --no-install-recommends libcpp-httplib0.11 libcurl4 libfmt9 libprometheus-cpp-core1.0 libsimdjson14 \
+ && apt-get install -q -y --no-install-recommends libcpp-httplib0.11 libcurl4 libfmt9 libmimalloc2.0 libprometheus-cpp-core1.0 libsimdjson14 \
       libspdlog1.10 libsqlite3-0 libssl3 libtbb12 libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/berth /usr/local

@@ -28,6 +28,7 @@ LIBRARIES = {
     "libfmt-dev": ("fmt", "fmt/"),
     "libspdlog-dev": ("spdlog", "spdlog/"),
     "libtbb-dev": ("TBB", "tbb/"),
+    "libmimalloc-dev": ("mimalloc", "mimalloc.h"),
     "zlib1g-dev": ("ZLIB", "zlib.h"),
     "libzstd-dev": ("zstd", "zstd.h"),
     "libcli11-dev": ("CLI11", "CLI/"),

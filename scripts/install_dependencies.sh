@@ -10,7 +10,7 @@ packages_of() {
     build) echo g++ cmake ninja-build pkg-config ccache mold python3 protobuf-compiler libsimdjson-dev libyaml-dev libfmt-dev \
                 libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libsqlite3-dev libutf8proc-dev robin-map-dev \
                 libeigen3-dev prometheus-cpp-dev \
-                libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev ;;
+                libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev libmimalloc-dev ;;
     test)  echo libgtest-dev librapidcheck-dev nlohmann-json3-dev libvalijson-dev python3 zstd ;;
     bench) echo libbenchmark-dev python3 ;;
     lint)  echo clang-format-19 clang-tidy-19 clang-19 shellcheck python3 git ;;

@@ -2,6 +2,7 @@
 #include "host/cli/version_command.h"
 
 #include <fmt/core.h>
+#include <mimalloc.h>
 #include <simdjson.h>
 #include <tbb/version.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@
 #endif
 #ifndef BERTH_BUILD_TYPE
 #define BERTH_BUILD_TYPE "unknown"
+#endif
+#ifndef BERTH_HAS_MIMALLOC
+#define BERTH_HAS_MIMALLOC 0
 #endif
 
 namespace berth {
@@ -64,7 +68,10 @@ std::vector<Fact> build_facts(bool with_cuda) {
           {"simdjson", fmt::format("{}.{}.{}", simdjson::SIMDJSON_VERSION_MAJOR, simdjson::SIMDJSON_VERSION_MINOR,
                                    simdjson::SIMDJSON_VERSION_REVISION)},
           {"oneTBB", fmt::format("{}.{}", TBB_VERSION_MAJOR, TBB_VERSION_MINOR)},
-          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)}};
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"mimalloc", BERTH_HAS_MIMALLOC != 0 ? fmt::format("{}.{}.{}", MI_MALLOC_VERSION / 100,
+                                                             MI_MALLOC_VERSION / 10 % 10, MI_MALLOC_VERSION % 10)
+                                               : "not in this build"}};
 }
 
 // 90 -> "9.0"
