@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "batching/commit_state.h"
+#include "host/cluster/pod_footprint.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -18,6 +19,13 @@ bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
   if (const auto* upsert = std::get_if<NodeUpsert>(&change)) return !cluster.is_heartbeat(*upsert);
   return !std::holds_alternative<PodUpsert>(change) && !std::holds_alternative<PodRemoval>(change) &&
          !std::holds_alternative<NominationUpsert>(change);
+}
+
+/// Rules on numbers read the same of both where they stand on one node. A pod with host ports may free those of others
+/// when it changes: docs/behaviour/plugins-node.md 9.
+bool count_alike(const Pod& a, const Pod& b) {
+  return surely_have_same_footprint(a, b) && a.terminating == b.terminating && a.namespace_ == b.namespace_ &&
+         a.labels == b.labels && wanted_host_ports(*a.spec).empty();
 }
 
 }  // namespace
@@ -53,8 +61,12 @@ void CommitState::assume_placed() {
 }
 
 void CommitState::follow_pod(const PodChange& change) {
+  const bool is_one = change.before != nullptr && change.after != nullptr;
+  const bool asks_hosts = !is_one || !table.hosts().are_alike(*change.before, *change.after);
+  // Mostly its binding is confirmed, or its status changes: no row has to ask the node again.
+  if (!asks_hosts && count_alike(*change.before, *change.after)) return;
   const Pod& changed = change.before != nullptr ? *change.before : *change.after;
-  if (has_volumes(changed) && (change.before == nullptr || change.after == nullptr)) table.topology().advance_epoch();
+  if (has_volumes(changed) && !is_one) table.topology().advance_epoch();
   const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
   std::vector<std::string> resources;
@@ -63,8 +75,7 @@ void CommitState::follow_pod(const PodChange& change) {
       for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
   snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
   table.topology().change_pod(slot, change.before, change.after);
-  const bool is_one = change.before != nullptr && change.after != nullptr;  // mostly its binding is confirmed
-  if (!is_one || !table.hosts().are_alike(*change.before, *change.after))
+  if (asks_hosts)
     for (const PodPtr& pod : {change.before, change.after})
       if (pod != nullptr) note_for_hosts(*pod, slot);
   log.append({slot, -1, 0});

@@ -71,8 +71,10 @@ CacheResult ClusterCache::add_pod(PodPtr pod) {
   const auto found = state_->pods.find(*pod);
   if (found != state_->pods.end()) {
     if (!found->is_assumed()) return CacheResult::kAlreadyPresent;
-    state_->displace(found);
-    state_->storage.confirm(pod->uid());
+    const std::string uid = pod->uid();
+    state_->replace(found, std::move(pod));
+    state_->storage.confirm(uid);
+    return CacheResult::kOk;
   }
   const std::string_view node_name = pod->node_name;  // of the pod itself, which the cache keeps alive
   state_->place(std::move(pod), node_name, PodStage::kAdded);
@@ -84,9 +86,7 @@ CacheResult ClusterCache::update_pod(PodPtr pod) {
   if (found == state_->pods.end()) return CacheResult::kUnknownPod;
   if (found->is_assumed()) return CacheResult::kWrongState;
   if (found->node->name != pod->node_name) return CacheResult::kNodeMismatch;
-  state_->displace(found);
-  const std::string_view node_name = pod->node_name;
-  state_->place(std::move(pod), node_name, PodStage::kAdded);
+  state_->replace(found, std::move(pod));
   return CacheResult::kOk;
 }
 
@@ -123,6 +123,12 @@ PodPtr ClusterCache::get_pod(std::string_view uid) const {
 const NodeInfo* ClusterCache::node_of_pod(std::string_view uid) const {
   const auto found = state_->pods.find(uid);
   return found == state_->pods.end() ? nullptr : found->node;
+}
+
+std::optional<ClusterCache::PodPlace> ClusterCache::find_pod(std::string_view uid) const {
+  const auto found = state_->pods.find(uid);
+  if (found == state_->pods.end()) return std::nullopt;
+  return PodPlace{found->pod(), found->node, found->is_assumed()};
 }
 
 std::vector<PodPtr> ClusterCache::pods() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +95,12 @@ class ClusterCache {
   bool is_binding_finished(std::string_view uid) const;     ///< assumed, and finish_binding() was called
   PodPtr get_pod(std::string_view uid) const;               ///< null when absent
   const NodeInfo* node_of_pod(std::string_view uid) const;  ///< null when absent
+  struct PodPlace {
+    PodPtr pod;
+    const NodeInfo* node = nullptr;
+    bool is_assumed = false;
+  };
+  std::optional<PodPlace> find_pod(std::string_view uid) const;  ///< the three of them at once; nullopt when absent
 
   /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node was added or
   /// removed since the last call; a changed zone label has an effect at the next rebuild. Valid until the next call.

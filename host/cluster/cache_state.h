@@ -53,6 +53,9 @@ struct ClusterCache::State {
   /// Takes the pod off, or throws and changes nothing.
   /// @param ports  kFree: the pod's ports become free whoever else has them; kTakeOff: only what this pod brought goes
   void displace(CachedPodSet::const_iterator found, Ports ports = Ports::kFree);
+  /// As displace() and place() on pod->node_name, or throws and changes nothing.
+  /// @param found  a pod of the same uid
+  void replace(CachedPodSet::const_iterator found, PodPtr pod);
   void rebuild_order();
   void ensure_order() {
     if (order_difference_count != 0) rebuild_order();
@@ -62,8 +65,10 @@ struct ClusterCache::State {
   class Created;
   class Placed;
   class Displaced;
+  class Exchanged;
   class ObjectSet;
   class Ordered;
+  void exchange(CachedPodSet::const_iterator found, PodPtr pod);
   void set_object(NodeEntry& entry, NodePtr node);
   void exchange_object(NodeEntry& entry, NodePtr& node) noexcept;
 };

@@ -219,11 +219,11 @@ void EngineCluster::note_before(std::string_view uid, std::string_view going_to)
   PodBefore before;
   before.uid = uid;
   const auto note_ports = [&](const NodeInfo& node) { before.ports.push_back({node.name, node.used_ports}); };
-  if (const NodeInfo* node = cache().node_of_pod(uid)) {
-    before.pod = cache().get_pod(uid);
-    before.node_name = node->name;
-    before.is_assumed = cache().is_assumed(uid);
-    note_ports(*node);
+  if (std::optional<ClusterCache::PodPlace> place = cache().find_pod(uid)) {
+    before.pod = std::move(place->pod);
+    before.node_name = place->node->name;
+    before.is_assumed = place->is_assumed;
+    note_ports(*place->node);
   }
   if (going_to != before.node_name)
     if (const NodeInfo* node = cache().find_node(going_to)) note_ports(*node);
@@ -231,30 +231,27 @@ void EngineCluster::note_before(std::string_view uid, std::string_view going_to)
 }
 
 void EngineCluster::leave_node(std::string_view uid, ClusterEffect& effect) {
-  const NodeInfo* node = cache().node_of_pod(uid);
-  if (node == nullptr) return;
+  std::optional<ClusterCache::PodPlace> place = cache().find_pod(uid);
+  if (!place) return;
   note_before(uid);
-  effect.pods.push_back({node->name, cache().get_pod(uid), nullptr});
+  effect.pods.push_back({place->node->name, std::move(place->pod), nullptr});
   own().remove_pod(uid);
 }
 
 void EngineCluster::stand_on_node(const PodPtr& pod, ClusterEffect& effect) {
   const std::string uid = pod->uid();
-  const NodeInfo* before = cache().node_of_pod(uid);
-  const bool moves = before != nullptr && before->name != pod->node_name;
-  PodPtr known;
-  if (moves) {
+  std::optional<ClusterCache::PodPlace> before = cache().find_pod(uid);
+  if (before && before->node->name != pod->node_name) {
     leave_node(uid, effect);
-  } else if (before != nullptr) {
-    known = cache().get_pod(uid);
+    before.reset();
   }
   note_before(uid, pod->node_name);
-  if (before != nullptr && !moves && !cache().is_assumed(uid)) {
+  if (before && !before->is_assumed) {
     own().update_pod(pod);
   } else {
     own().add_pod(pod);
   }
-  effect.pods.push_back({pod->node_name, std::move(known), pod});
+  effect.pods.push_back({pod->node_name, before ? std::move(before->pod) : nullptr, pod});
   effect.nomination_ended = uid;
 }
 
@@ -282,8 +279,9 @@ void EngineCluster::assume(PodPtr pod, std::string_view node_name, VolumeDecisio
 }
 
 std::optional<PodChange> EngineCluster::forget(std::string_view uid) {
-  if (!cache().is_assumed(uid)) return std::nullopt;
-  PodChange change{cache().node_of_pod(uid)->name, cache().get_pod(uid), nullptr};
+  std::optional<ClusterCache::PodPlace> place = cache().find_pod(uid);
+  if (!place || !place->is_assumed) return std::nullopt;
+  PodChange change{place->node->name, std::move(place->pod), nullptr};
   note_before(uid);
   own().forget_pod(uid);
   return change;

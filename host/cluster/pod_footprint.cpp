@@ -77,6 +77,10 @@ std::vector<HostPort> wanted_host_ports(const PodSpec& spec) {
   return ports;
 }
 
+bool surely_have_same_footprint(const Pod& a, const Pod& b) {
+  return a.spec == b.spec && follows_from_spec(a) && follows_from_spec(b);
+}
+
 PodFootprint pod_footprint(const Pod& pod) {
   PodFootprint footprint;
   footprint.requested = requested_on_node(pod);

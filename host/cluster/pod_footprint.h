@@ -21,6 +21,9 @@ struct PodFootprint {
 };
 
 PodFootprint pod_footprint(const Pod& pod);
+/// False also where that would have to be counted: pods of one spec whose status says nothing of resources have the
+/// same.
+bool surely_have_same_footprint(const Pod& a, const Pod& b);
 
 /// Adds amounts, wrapping around, and ports.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);

@@ -21,7 +21,7 @@ PodStage stage_of(const StoredPod& pod) {
 }
 
 PodCounts::PodCounts(const ObjectStore& store, PodFilter filter) : filter_(std::move(filter)) {
-  for (const StoredPodPtr& pod : store.list<Pod>().items) add(pod, 1);
+  store.for_each<Pod>([this](const StoredPodPtr& pod) { add(pod, 1); });
 }
 
 void PodCounts::apply(const ObjectChange<Pod>& change) {

@@ -110,6 +110,12 @@ class ObjectStore {
   std::size_t count() const;
   template <class T>
   ObjectList<T> list() const;
+  /// Calls use(object) for each, in no order. @param use  must not call the store
+  template <class T, class Use>
+  void for_each(Use use) const {
+    const std::lock_guard lock(mutex_);
+    table<T>().for_each(use);
+  }
   StoreContents list_all() const;
   /// Events after the resourceVersion `from`, usually that of a list. Events are kept for open watches only: a watch
   /// from an older version opens when some other watch has still to read them, and is Expired otherwise.

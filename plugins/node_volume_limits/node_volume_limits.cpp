@@ -162,6 +162,7 @@ struct Wanted {
   Status problem;
   CountedVolumes volumes;  ///< by name
   DriverCounts others;     ///< that no other pod has
+  DriverCounts all;        ///< `volumes` and `others`
   bool is_same_everywhere = false;
 
   Wanted(const HostQuery& query, const CsiNode* node, Release release) {
@@ -171,15 +172,15 @@ struct Wanted {
     } else {
       problem = counting.add(query.pod, true, volumes);
     }
+    all = others;
+    for (const auto& [name, driver] : volumes) ++count_of(driver, all);
     is_same_everywhere = !counting.asked_node();
   }
   bool empty() const { return volumes.empty() && others.empty(); }
   /// Below all limits, even if each volume is one that the node does not have.
   /// @param more  so many volumes come beside them, of whatever driver
   bool surely_fits(const CsiNode& csi_node, const VolumesOnNode& there, std::int64_t more) const {
-    DriverCounts wanted = others;
-    for (const auto& [name, driver] : volumes) ++count_of(driver, wanted);
-    return std::all_of(wanted.begin(), wanted.end(), [&](const auto& of_driver) {
+    return std::all_of(all.begin(), all.end(), [&](const auto& of_driver) {
       const std::optional<std::int32_t> limit = limit_of(csi_node, of_driver.first);
       return !limit || there.count(of_driver.first, {}) + of_driver.second + more <= *limit;
     });

@@ -40,24 +40,26 @@ ApiCalls::ApiCalls(ApiClient& client, const Clock& clock, ApiCallOptions options
     : client_(client), clock_(clock), options_(std::move(options)) {}
 
 void ApiCalls::add(ApiCall call, Done done) {
-  const std::string uid = call.pod->uid();
+  std::string uid = call.pod->uid();
   Call added{std::move(call), std::move(done)};
   if (options_.merges) {
     const auto known = of_pod_.find(uid);
-    if (known != of_pod_.end() && replaces_waiting(uid, known->second, added)) return;
+    if (known != of_pod_.end() && replaces_waiting(*known, added)) return;
     const auto* const patch = std::get_if<PodStatusPatch>(&added.call.request);
     const bool is_in_flight = known != of_pod_.end() && known->second.is_in_flight;
     if (patch != nullptr && !added.done && !is_in_flight && changes_nothing(*patch, *added.call.pod)) return;
   }
-  PodCalls& of_pod = of_pod_[uid];
-  of_pod.calls.push_back(std::move(added));
+  Entry& entry = *of_pod_.try_emplace(std::move(uid)).first;
+  entry.second.calls.push_back(std::move(added));
   ++size_;
-  if (of_pod.calls.size() == 1) make_next(uid, of_pod);
+  if (entry.second.calls.size() == 1) make_next(entry);
 }
 
-void ApiCalls::make_next(const std::string& uid, PodCalls& of_pod) {
+void ApiCalls::make_next(Entry& entry) {
+  PodCalls& of_pod = entry.second;
   of_pod.order = next_order_++;
-  next_of(of_pod.calls.front().lane()).emplace(of_pod.order, uid);
+  Next& next = next_of(of_pod.calls.front().lane());
+  next.emplace_hint(next.end(), of_pod.order, &entry);
 }
 
 /// Deletions, volumes, and patches whose answer somebody waits for, are neither replaced nor do they replace others.
@@ -68,8 +70,9 @@ bool ApiCalls::stands_alone(const Call& call) {
 /// A status patch gives way to a binding, whichever came first; of two patches the newer one is made, unless both
 /// together change nothing.
 /// @return whether there is nothing left to add
-bool ApiCalls::replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& call) {
-  std::vector<Call>& calls = of_pod.calls;
+bool ApiCalls::replaces_waiting(Entry& entry, Call& call) {
+  const PodCalls& of_pod = entry.second;
+  std::vector<Call>& calls = entry.second.calls;
   if (stands_alone(call)) return false;
   if (call.lane() == Lane::kStatus &&
       std::any_of(calls.begin(), calls.end(), [](const Call& other) { return other.lane() == Lane::kBinding; }))
@@ -82,7 +85,7 @@ bool ApiCalls::replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& 
     if (older != nullptr && newer != nullptr) {
       inherit(*older, *newer);
       if (!of_pod.is_in_flight && changes_nothing(*newer, *call.call.pod)) {
-        drop_waiting(uid, of_pod, i);
+        drop_waiting(entry, i);
         return true;
       }
     }
@@ -94,22 +97,22 @@ bool ApiCalls::replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& 
 }
 
 /// The call is not in flight. The pod's last one takes the pod along.
-void ApiCalls::drop_waiting(const std::string& uid, PodCalls& of_pod, std::size_t index) {
+void ApiCalls::drop_waiting(Entry& entry, std::size_t index) {
+  PodCalls& of_pod = entry.second;
   const bool is_next = index == 0;
   if (is_next) next_of(of_pod.calls[0].lane()).erase(of_pod.order);
   of_pod.calls.erase(of_pod.calls.begin() + static_cast<std::ptrdiff_t>(index));
   --size_;
   if (of_pod.calls.empty()) {
-    of_pod_.erase(uid);
+    of_pod_.erase(of_pod_.find(entry.first));
   } else if (is_next) {
-    make_next(uid, of_pod);
+    make_next(entry);
   }
 }
 
 void ApiCalls::note_pod(const StoredPod& now) {
   if (!options_.merges || of_pod_.empty()) return;
-  const std::string uid = now.object->uid();
-  const auto known = of_pod_.find(uid);
+  const auto known = of_pod_.find(now.object->uid());
   if (known == of_pod_.end() || known->second.is_in_flight) return;
   std::vector<Call>& calls = known->second.calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -118,7 +121,7 @@ void ApiCalls::note_pod(const StoredPod& now) {
     const std::string& nominated = now.object->rare().nominated_node_name;
     const bool is_done = std::all_of(patch->conditions.begin(), patch->conditions.end(),
                                      [&](const PodCondition& condition) { return has_condition(now, condition); });
-    if (is_done && patch->nominated_node_name.value_or(nominated) == nominated) drop_waiting(uid, known->second, i);
+    if (is_done && patch->nominated_node_name.value_or(nominated) == nominated) drop_waiting(*known, i);
     return;
   }
 }
@@ -144,18 +147,18 @@ bool ApiCalls::start_some() {
     }
     if (first == kLaneCount) return started;
     const Next::node_type next = next_[first].extract(next_[first].begin());
-    start(next.mapped(), static_cast<Lane>(first));
+    start(*next.mapped(), static_cast<Lane>(first));
     started = true;
   }
 }
 
-void ApiCalls::start(const std::string& uid, Lane lane) {
+void ApiCalls::start(Entry& entry, Lane lane) {
   const std::uint64_t id = next_id_++;
   const std::int64_t now_us = clock_.now_us();
-  running_.emplace(id, Running{uid, lane});
+  running_.emplace(id, Running{&entry, lane});
   ++in_flight_[static_cast<std::size_t>(lane)];
   timeouts_.push_back({saturating_add(now_us, options_.timeout_us), id});
-  PodCalls& of_pod = of_pod_.at(uid);
+  PodCalls& of_pod = entry.second;
   of_pod.is_in_flight = true;
   of_pod.order = kNoOrder;
   Call& call = of_pod.calls.front();
@@ -176,14 +179,13 @@ bool ApiCalls::is_tried_again(const Call& call, const StoreStatus& status) const
 bool ApiCalls::finish(const ApiAnswer& answer) {
   const auto running = running_.find(answer.id);
   if (running == running_.end()) return false;
-  const auto [uid, lane] = std::move(running->second);
+  const auto [entry, lane] = running->second;
   running_.erase(running);
   --in_flight_[static_cast<std::size_t>(lane)];
-  const auto found = of_pod_.find(uid);
-  PodCalls& of_pod = found->second;
+  PodCalls& of_pod = entry->second;
   if (is_tried_again(of_pod.calls.front(), answer.status)) {
     const std::int64_t delay_us = kRetryDelaysUs[of_pod.calls.front().tries - 1];
-    retries_.emplace(clock_.now_us() + delay_us, uid);  // other calls of the pod wait meanwhile
+    retries_.emplace(clock_.now_us() + delay_us, entry);  // other calls of the pod wait meanwhile
     return true;
   }
   const Call call = std::move(of_pod.calls.front());
@@ -191,9 +193,9 @@ bool ApiCalls::finish(const ApiAnswer& answer) {
   of_pod.is_in_flight = false;
   --size_;
   if (of_pod.calls.empty()) {
-    of_pod_.erase(found);
+    of_pod_.erase(of_pod_.find(entry->first));
   } else {
-    make_next(uid, of_pod);
+    make_next(*entry);
   }
   if (options_.meter != nullptr && options_.merges) tell(call, answer.status);
   if (call.done) {
@@ -219,9 +221,9 @@ std::vector<std::pair<std::string_view, std::size_t>> ApiCalls::pending_by_type(
 bool ApiCalls::retry_due() {
   bool is_due = false;
   while (!retries_.empty() && retries_.begin()->first <= clock_.now_us()) {
-    const std::string uid = std::move(retries_.begin()->second);
+    Entry& entry = *retries_.begin()->second;
     retries_.erase(retries_.begin());
-    make_next(uid, of_pod_.at(uid));
+    make_next(entry);
     is_due = true;
   }
   return is_due;

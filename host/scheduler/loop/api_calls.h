@@ -78,26 +78,28 @@ class ApiCalls {
     bool is_in_flight = false;
     std::uint64_t order = kNoOrder;  ///< its key in next_ while its first call may start
   };
+  using OfPod = std::unordered_map<std::string, PodCalls>;  ///< [uid]
+  using Entry = OfPod::value_type;
   struct Running {
-    std::string uid;
+    Entry* of_pod;
     Lane lane;
   };
   struct Timeout {
     std::int64_t at_us;
     std::uint64_t id;
   };
-  using Next = std::map<std::uint64_t, std::string>;
+  using Next = std::map<std::uint64_t, Entry*>;
 
   static bool stands_alone(const Call& call);
-  bool replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& call);
-  void make_next(const std::string& uid, PodCalls& of_pod);
-  void drop_waiting(const std::string& uid, PodCalls& of_pod, std::size_t index);
+  bool replaces_waiting(Entry& entry, Call& call);
+  void make_next(Entry& entry);
+  void drop_waiting(Entry& entry, std::size_t index);
   Next& next_of(Lane lane) { return next_[static_cast<std::size_t>(lane)]; }
   std::size_t in_flight_max_of(Lane lane) const {
     return lane == Lane::kVolumes ? options_.volumes_in_flight_max : options_.in_flight_max;
   }
   bool start_some();
-  void start(const std::string& uid, Lane lane);
+  void start(Entry& entry, Lane lane);
   bool is_tried_again(const Call& call, const StoreStatus& status) const;
   bool finish(const ApiAnswer& answer);
   void tell(const Call& call, const StoreStatus& status) const;
@@ -107,11 +109,11 @@ class ApiCalls {
   ApiClient& client_;
   const Clock& clock_;
   ApiCallOptions options_;
-  std::unordered_map<std::string, PodCalls> of_pod_;  ///< [uid]
-  std::array<Next, kLaneCount> next_;                 ///< pods whose first call may start, by when they came to that
+  OfPod of_pod_;                       ///< an entry stays in its place while it has a call
+  std::array<Next, kLaneCount> next_;  ///< pods whose first call may start, by when they came to that
   std::array<std::size_t, kLaneCount> in_flight_{};
   std::unordered_map<std::uint64_t, Running> running_;  ///< [id]
-  std::multimap<std::int64_t, std::string> retries_;    ///< [time] pods whose first call is tried again then
+  std::multimap<std::int64_t, Entry*> retries_;         ///< [time] pods whose first call is tried again then
   std::deque<Timeout> timeouts_;                        ///< in order; some calls of it are answered
   std::uint64_t next_order_ = 0;
   std::uint64_t next_id_ = 1;

@@ -53,13 +53,23 @@ class Model {
     return sum;
   }
 
-  std::set<std::string> pods_on(const std::string& node) const {
-    std::set<std::string> names;
-    for (const auto& [name, pod] : pods) {
-      if (pod.node == node) names.insert(name);
-    }
-    return names;
+  /// A pod that is there is taken off first. Pods are appended, and the last one moves into a gap.
+  void put_pod(const std::string& name, ModelPod pod) {
+    drop_pod(name);
+    pods_on_[pod.node].push_back(name);
+    pods[name] = std::move(pod);
   }
+
+  void drop_pod(const std::string& name) {
+    const auto known = pods.find(name);
+    if (known == pods.end()) return;
+    std::vector<std::string>& list = pods_on_[known->second.node];
+    *std::find(list.begin(), list.end(), name) = list.back();
+    list.pop_back();
+    pods.erase(known);
+  }
+
+  const std::vector<std::string>& pods_on(const std::string& node) { return pods_on_[node]; }
 
  private:
   std::string zone_of(const std::string& name) const {
@@ -78,6 +88,7 @@ class Model {
     }
   }
 
+  std::map<std::string, std::vector<std::string>> pods_on_;
   std::vector<std::pair<std::string, std::vector<std::string>>> zones_;
   std::vector<std::string> order_;
 };
@@ -86,6 +97,14 @@ constexpr int kNodeNames = 5;
 constexpr int kPodNames = 12;
 
 std::string pick(const char* prefix, int count) { return prefix + std::to_string(*rc::gen::inRange(0, count)); }
+
+/// A pod of one of few specs: another version of it has the same one more often than not.
+PodPtr pick_pod(const std::string& name, const std::string& node, std::int64_t milli_cpu) {
+  static std::map<std::int64_t, std::shared_ptr<const PodSpec>> specs;
+  std::shared_ptr<const PodSpec>& spec = specs[milli_cpu];
+  if (spec == nullptr) spec = make_spec({{"cpu", millis(milli_cpu)}});
+  return make_pod(name, node, spec);
+}
 
 CacheResult expected_of_add(const ModelPod* known) {
   return known != nullptr && !known->assumed ? CacheResult::kAlreadyPresent : CacheResult::kOk;
@@ -100,33 +119,33 @@ CacheResult expected_of_update(const ModelPod* known, const std::string& node) {
 void pod_step(ClusterCache& cache, Model& model) {
   const std::string name = pick("p", kPodNames);
   const std::string node = pick("n", kNodeNames);
-  const auto milli_cpu = *rc::gen::inRange<std::int64_t>(0, 1000);
+  const auto milli_cpu = *rc::gen::element<std::int64_t>(0, 300, 300, 300, 999);
   const auto at = model.pods.find(name);
   const ModelPod* known = at == model.pods.end() ? nullptr : &at->second;
   switch (*rc::gen::inRange(0, 5)) {
     case 0:
-      RC_ASSERT((cache.assume_pod(make_pod(name, "", milli_cpu), node) == CacheResult::kOk) == (known == nullptr));
-      model.pods.try_emplace(name, ModelPod{node, milli_cpu, true});
+      RC_ASSERT((cache.assume_pod(pick_pod(name, "", milli_cpu), node) == CacheResult::kOk) == (known == nullptr));
+      if (known == nullptr) model.put_pod(name, {node, milli_cpu, true});
       break;
     case 1: {
       const CacheResult expected = expected_of_add(known);
-      RC_ASSERT(cache.add_pod(make_pod(name, node, milli_cpu)) == expected);
-      if (expected == CacheResult::kOk) model.pods[name] = {node, milli_cpu, false};
+      RC_ASSERT(cache.add_pod(pick_pod(name, node, milli_cpu)) == expected);
+      if (expected == CacheResult::kOk) model.put_pod(name, {node, milli_cpu, false});
       break;
     }
     case 2: {
       const CacheResult expected = expected_of_update(known, node);
-      RC_ASSERT(cache.update_pod(make_pod(name, node, milli_cpu)) == expected);
-      if (expected == CacheResult::kOk) model.pods[name] = {node, milli_cpu, false};
+      RC_ASSERT(cache.update_pod(pick_pod(name, node, milli_cpu)) == expected);
+      if (expected == CacheResult::kOk) model.put_pod(name, {node, milli_cpu, false});
       break;
     }
     case 3:
       RC_ASSERT((cache.remove_pod("uid-" + name) == CacheResult::kOk) == (known != nullptr));
-      model.pods.erase(name);
+      model.drop_pod(name);
       break;
     default:
       RC_ASSERT((cache.forget_pod("uid-" + name) == CacheResult::kOk) == (known == nullptr || known->assumed));
-      if (known != nullptr && known->assumed) model.pods.erase(name);
+      if (known != nullptr && known->assumed) model.drop_pod(name);
   }
 }
 
@@ -148,12 +167,11 @@ void compare(const ClusterCache& cache, Model& model) {
   RC_ASSERT(names_in_order(cache) == model.order());
   for (int i = 0; i < kNodeNames; ++i) {
     const std::string name = "n" + std::to_string(i);
-    const std::set<std::string> expected = model.pods_on(name);
+    const std::vector<std::string>& expected = model.pods_on(name);
     const NodeInfo* node = cache.find_node(name);
     RC_ASSERT((node != nullptr) == (model.nodes.contains(name) || !expected.empty()));
     if (node == nullptr) continue;
-    const std::vector<std::string> names = pod_names(*node);
-    RC_ASSERT(std::set<std::string>(names.begin(), names.end()) == expected);
+    RC_ASSERT(pod_names(*node) == expected);
     RC_ASSERT(node->requested.milli_cpu == model.milli_cpu_on(name));
   }
   for (const auto& [name, pod] : model.pods) RC_ASSERT(cache.is_assumed("uid-" + name) == pod.assumed);

@@ -229,6 +229,26 @@ TEST(Cache, ARemovalThatIsTakenBackLeavesTheAmountsThatTheNodeHad) {
   }
 }
 
+TEST(Cache, AnUpdateThatIsTakenBackLeavesTheOrderTheStageAndTheObject) {
+  const auto spec = make_spec({{"cpu", millis(100)}});
+  ClusterCache cache;
+  for (const char* name : {"p", "q", "r"}) cache.add_pod(make_pod(name, "a", spec));
+  cache.assume_pod(make_pod("s", "", spec), "a");
+  const NodeInfo before = *cache.find_node("a");
+  UndoSteps steps;
+  cache.note_changes_in(&steps);
+  cache.update_pod(make_pod("p", "a", spec));
+  cache.add_pod(make_pod("s", "a", spec));
+  cache.update_pod(make_pod("q", "a", spec));
+  ASSERT_EQ(pod_names(*cache.find_node("a")), (Names{"p", "s", "r", "q"}));
+  ASSERT_FALSE(cache.is_assumed("uid-s"));
+  steps.undo_all();
+  cache.note_changes_in(nullptr);
+  EXPECT_EQ(cache.find_node("a")->pods, before.pods);
+  EXPECT_TRUE(cache.is_assumed("uid-s"));
+  EXPECT_EQ(cache.check_consistency(), Names{});
+}
+
 TEST(Cache, AnEntryHasOneIdInAllCopiesAndNoOtherEntryHasIt) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
