@@ -157,10 +157,11 @@ bool BindingCycle::cancel_pre_bind(std::string why) {
   return true;
 }
 
+/// Upstream's cache is told here that the pod may expire from now on. It never does:
+/// docs/behaviour/scheduler-core.md 2.2.
 BindingOutcome BindingCycle::finish(Status bound) {
   if (next_ != Next::kAnswer) throw std::logic_error("BindingCycle::finish() follows a binding that was started");
   if (wait_) tell(MeteredPoint::kBind, bound.code, MeterWatch(parts_.framework.meter()));
-  parts_.cache.finish_binding(pod_->uid());
   if (!bound.ok()) return fail(BindingStage::kBind, std::move(bound));
   const MeterWatch watch(parts_.framework.meter());
   parts_.framework.run_post_bind(placed());

@@ -51,12 +51,6 @@ CacheResult ClusterCache::assume_pod(PodPtr pod, std::string_view node_name, Vol
   return result;
 }
 
-CacheResult ClusterCache::finish_binding(std::string_view uid) {
-  const auto found = state_->pods.find(uid);
-  if (found != state_->pods.end() && found->is_assumed()) found->stage = PodStage::kAssumedAndBound;
-  return CacheResult::kOk;
-}
-
 CacheResult ClusterCache::forget_pod(std::string_view uid) {
   const auto found = state_->pods.find(uid);
   if (found == state_->pods.end()) return CacheResult::kOk;
@@ -108,11 +102,6 @@ void ClusterCache::set_used_ports(std::string_view node_name, const std::vector<
 bool ClusterCache::is_assumed(std::string_view uid) const {
   const auto found = state_->pods.find(uid);
   return found != state_->pods.end() && found->is_assumed();
-}
-
-bool ClusterCache::is_binding_finished(std::string_view uid) const {
-  const auto found = state_->pods.find(uid);
-  return found != state_->pods.end() && found->stage == PodStage::kAssumedAndBound;
 }
 
 PodPtr ClusterCache::get_pod(std::string_view uid) const {

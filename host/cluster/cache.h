@@ -79,8 +79,7 @@ class ClusterCache {
   CacheResult assume_pod(PodPtr pod, std::string_view node_name);
   /// @param decisions  about its unbound claims; null: none. They are assumed until forget_pod().
   CacheResult assume_pod(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions);
-  CacheResult finish_binding(std::string_view uid);  ///< kOk in every state; assumed pods never expire either way
-  CacheResult forget_pod(std::string_view uid);      ///< kOk when absent, kWrongState when confirmed
+  CacheResult forget_pod(std::string_view uid);  ///< kOk when absent, kWrongState when confirmed
   /// From a watch or a file, on pod->node_name; kUnknownNode when that is empty. Confirms an assumed pod, and moves it
   /// when it was assumed on another node.
   CacheResult add_pod(PodPtr pod);
@@ -92,7 +91,6 @@ class ClusterCache {
   /// Host ports that the node's pods left behind, for a cache that is brought to the state of another one.
   void set_used_ports(std::string_view node_name, const std::vector<HostPort>& used);
   bool is_assumed(std::string_view uid) const;
-  bool is_binding_finished(std::string_view uid) const;     ///< assumed, and finish_binding() was called
   PodPtr get_pod(std::string_view uid) const;               ///< null when absent
   const NodeInfo* node_of_pod(std::string_view uid) const;  ///< null when absent
   struct PodPlace {

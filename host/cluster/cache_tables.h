@@ -66,7 +66,7 @@ inline bool have_same_uid(const Pod& a, const Pod& b) {
   return true;
 }
 
-enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
+enum class PodStage : std::uint8_t { kAssumed, kAdded };
 
 /// Where a pod is. The pod itself, and with it the key, is pods[position] of its node: 16 bytes instead of 48.
 struct CachedPod {

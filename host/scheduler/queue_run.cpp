@@ -153,6 +153,7 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
     const Outcome& outcome = answer.outcomes[i];
     PodToPlace& pod = parts_.queue[first + i];
     if (outcome.kind != OutcomeKind::kUnschedulable) {
+      if (outcome.kind == OutcomeKind::kPlaced) forget_texts();
       tell(first + i, answer, i, kNoText);
       continue;
     }
@@ -235,6 +236,11 @@ void QueueRun::open_post_filter() {
 
 void QueueRun::forget_failures() {
   if (post_filter_ != nullptr) post_filter_->forget_failures();
+}
+
+/// A pod was placed, whether the cache knows it yet or not.
+void QueueRun::forget_texts() {
+  if (post_filter_ != nullptr) post_filter_->forget_texts();
 }
 
 void QueueRun::evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate) {
@@ -410,6 +416,7 @@ void QueueRun::try_again(std::size_t position) {
   later = {outcome, {}};
   if (outcome.kind == OutcomeKind::kPlaced) {
     nominees_.erase(pod.pod->uid());
+    forget_texts();
     tell(pod, outcome, {});
     add_placed_pods(outcome.node);
     return note_placed(position, *pod.pod, outcome.node);

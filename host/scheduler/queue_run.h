@@ -146,6 +146,7 @@ class QueueRun {
   std::string preempt(std::size_t position, PodToPlace& pod, const Message& message);
   void open_post_filter();
   void forget_failures();
+  void forget_texts();
   void evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate);
   std::int64_t delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
                              std::vector<ClusterChange>& changes);

@@ -161,6 +161,7 @@ class Run {
   void disturb() {
     if (dice_.one_in(2)) {
       const ObjectList<Pod> pods = store_.list<Pod>();
+      if (pods.items.empty()) return;
       const StoredPodPtr& pod = dice_.pick(pods.items);
       if (is_on_node(*pod->object)) store_.remove<Pod>(key_of(*pod->object));
     } else {

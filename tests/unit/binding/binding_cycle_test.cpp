@@ -85,7 +85,7 @@ TEST_F(BindingCycleTest, ASuccessfulCycleCallsEveryPointInOrder) {
   EXPECT_EQ(calls, (Calls{"delete_nomination", "A.reserve", "A.permit", "activate default/other", "A.pre_flight",
                           "nominate n0", "done", "A.pre_bind", "A.post_bind"}));
   EXPECT_EQ(binder.bindings(), (std::vector<InMemoryBinder::Binding>{{"default/p", "default/p", "n0"}}));
-  EXPECT_TRUE(cache.is_binding_finished(pod->uid())) << "assumed until the watch confirms it";
+  EXPECT_TRUE(cache.is_assumed(pod->uid())) << "assumed until the watch confirms it";
 }
 
 TEST_F(BindingCycleTest, APodAlreadyInTheCacheIsAnErrorAndStays) {

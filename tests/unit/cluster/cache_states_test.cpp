@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 enum class PodState { kAbsent, kAssumed, kAdded };
-enum class Operation { kAssume, kFinish, kForget, kAdd, kUpdate, kRemove };
+enum class Operation { kAssume, kForget, kAdd, kUpdate, kRemove };
 
 struct Row {
   const char* name;
@@ -32,8 +32,6 @@ CacheResult apply(ClusterCache& cache, Operation operation) {
   switch (operation) {
     case Operation::kAssume:
       return cache.assume_pod(make_pod("p", ""), "n");
-    case Operation::kFinish:
-      return cache.finish_binding("uid-p");
     case Operation::kForget:
       return cache.forget_pod("uid-p");
     case Operation::kAdd:
@@ -71,9 +69,6 @@ const Row kRows[] = {
     {"AssumeAbsent", Operation::kAssume, kAbsent, CacheResult::kOk, kAssumed},
     {"AssumeAssumed", Operation::kAssume, kAssumed, CacheResult::kAlreadyPresent, kAssumed},
     {"AssumeAdded", Operation::kAssume, kAdded, CacheResult::kAlreadyPresent, kAdded},
-    {"FinishAbsent", Operation::kFinish, kAbsent, CacheResult::kOk, kAbsent},
-    {"FinishAssumed", Operation::kFinish, kAssumed, CacheResult::kOk, kAssumed},
-    {"FinishAdded", Operation::kFinish, kAdded, CacheResult::kOk, kAdded},
     {"ForgetAbsent", Operation::kForget, kAbsent, CacheResult::kOk, kAbsent},
     {"ForgetAssumed", Operation::kForget, kAssumed, CacheResult::kOk, kAbsent},
     {"ForgetAdded", Operation::kForget, kAdded, CacheResult::kWrongState, kAdded},

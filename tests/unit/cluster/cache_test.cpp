@@ -35,16 +35,13 @@ TEST(Cache, ConfirmationReplacesTheObject) {
   EXPECT_EQ(cache.pod_count(), 1U);
 }
 
-TEST(Cache, FinishBindingMarksOnlyAnAssumedPod) {
+TEST(Cache, APlacedPodIsAssumedUntilTheWatchConfirmsIt) {
   ClusterCache cache;
   cache.assume_pod(make_pod("p", ""), "a");
-  EXPECT_FALSE(cache.is_binding_finished("uid-p"));
-  cache.finish_binding("uid-p");
-  EXPECT_TRUE(cache.is_binding_finished("uid-p"));
   EXPECT_TRUE(cache.is_assumed("uid-p"));
   cache.add_pod(make_pod("p", "a"));
-  cache.finish_binding("uid-p");
-  EXPECT_FALSE(cache.is_binding_finished("uid-p"));
+  EXPECT_FALSE(cache.is_assumed("uid-p"));
+  EXPECT_EQ(cache.get_pod("uid-p")->node_name, "a");
 }
 
 TEST(Cache, ForgettingAnAssumedPodOnAnotherNodeIsRefused) {

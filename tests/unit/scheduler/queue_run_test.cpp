@@ -348,6 +348,29 @@ TEST_F(QueueRunTest, ManyPodsThatEvictionCannotHelpAreUnplaced) {
   EXPECT_EQ(placed(), Names{"fits on a"});
 }
 
+TEST_F(QueueRunTest, WhatEvictionWouldLeaveIsToldAnewAfterAPodWasPlaced) {
+  const auto spec = [](std::int64_t milli_cpu, std::int64_t memory_gib) {
+    PodSpec made = *spec_with_milli_cpu(milli_cpu);
+    const __int128 memory_bytes = static_cast<__int128>(memory_gib) << 30;
+    made.containers.back().requests.emplace_back("memory", Quantity{memory_bytes * 1'000'000'000});
+    return std::make_shared<const PodSpec>(std::move(made));
+  };
+  add_node("a", 2000);  // and 8 GiB
+  add_running("high", 9, "a", 1000);
+  add_running("low", 0, "a").spec = spec(500, 4);
+  const auto too_big = spec(2000, 6);
+  add_pending("first", 5).spec = too_big;
+  add_pending("takes-memory", 5).spec = spec(1, 4);
+  add_pending("second", 5).spec = too_big;
+  run();
+  ASSERT_EQ(unplaced(), (Names{"first Unschedulable", "second Unschedulable"}));
+  const std::string both = "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory. ";
+  const std::string looked = both + "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Insufficient ";
+  EXPECT_EQ(result_.messages[static_cast<std::size_t>(result_.unplaced[0].message)], looked + "cpu.");
+  EXPECT_EQ(result_.messages[static_cast<std::size_t>(result_.unplaced[1].message)],
+            looked + "cpu, 1 Insufficient memory.");
+}
+
 TEST_F(QueueRunTest, APodThatTheRunPlacedMayBeEvictedForAPreemptorThatIsTriedAgain) {
   for (const std::string name : {"a", "b"}) {
     Node node = *make_node(name, 2000);
