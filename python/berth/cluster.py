@@ -18,7 +18,19 @@ from .enums import Choice, Domain, Ignore, Status
 from .errors import Error, error_of
 from .objects import Manifest, Source, bulk_of, text_of_manifest, text_of_sources
 from .results import GroupResult, ReservationsResult, ReserveResult, ScheduleResult
-from .verbs import Deadline, Node, Nodes, Pods, Questions, flags_of, member_of, microseconds_of, pods_of, texts_of
+from .verbs import (
+    Deadline,
+    Node,
+    Nodes,
+    Pods,
+    Progress,
+    Questions,
+    flags_of,
+    member_of,
+    microseconds_of,
+    pods_of,
+    texts_of,
+)
 
 __all__ = ["Cluster", "Fork", "Snapshot", "UpsertReport", "Use"]
 
@@ -300,6 +312,7 @@ class Fork(Questions, _native.ForkHandle):
         stop_at_failure: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
+        progress: Progress | None = None,
     ) -> ScheduleResult:
         """Places pods in order, each as if those before it were bound. A pod that finds no node stays where it was.
 
@@ -309,7 +322,8 @@ class Fork(Questions, _native.ForkHandle):
             nodes: NodeSet, or names and numbers; None: all. Scores are normalised over the set.
             as_moved: spec.nodeName is ignored, and the pod's own running copy is taken out first.
             stop_at_failure: stop behind the first pod that finds no node.
-            deadline, cancel: those pods of the beginning that were placed stand; with a deadline at least one is tried.
+            deadline, cancel, progress: those pods of the beginning that were placed stand, also where `progress` raises;
+                with a deadline at least one is tried.
 
         Raises:
             ExistsError: naming a pod that stands on a node.
@@ -319,7 +333,7 @@ class Fork(Questions, _native.ForkHandle):
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved, stop_at_failure=stop_at_failure)
         return ScheduleResult(
             self._schedule(
-                asked, flags, chosen, start, self._node_set(nodes), order, microseconds_of(deadline), cancel
+                asked, flags, chosen, start, self._node_set(nodes), order, microseconds_of(deadline), cancel, progress
             ),
             asked,
         )

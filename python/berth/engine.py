@@ -60,6 +60,8 @@ class Engine(_native.EngineHandle):
             given to sys.unraisablehook. Whatever it refers to lives as long as the engine: one that refers to the
             engine keeps it.
         log_level: the most talkative level that is logged.
+        max_memory_bytes: what all handles of the engine may hold together; 0: no cap, and nothing is counted. Calls that
+            would pass it raise OutOfMemoryError, and nothing has happened.
         plugin_files: paths of shared objects with a plugin each (include/berth/plugin.h).
         ignored_plugins: what Ignore.PLUGINS of a pod leaves out.
         allow_unsupported: go on without what the configuration names and Berth has not built.
@@ -81,6 +83,7 @@ class Engine(_native.EngineHandle):
         threads: int = 0,
         log: Log | None = None,
         log_level: LogLevel = LogLevel.WARNING,
+        max_memory_bytes: int = 0,
         plugin_files: Sequence[str | os.PathLike[str]] = (),
         ignored_plugins: Sequence[str] = (),
         allow_unsupported: bool = False,
@@ -95,6 +98,7 @@ class Engine(_native.EngineHandle):
             "threads": threads,
             "log": log,
             "log_level": log_level,
+            "max_memory_bytes": max_memory_bytes,
             "plugin_files": [os.fspath(each) for each in _several(plugin_files)],
             "ignored_plugins": _several(ignored_plugins),
             "allow_unsupported": allow_unsupported,
@@ -114,6 +118,7 @@ class Engine(_native.EngineHandle):
             self._arguments["plugin_files"],
             self._arguments["ignored_plugins"],
             1 if allow_unsupported else 0,
+            max_memory_bytes,
         )
 
     @property

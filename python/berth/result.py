@@ -95,6 +95,12 @@ class Result:
         return Origin(*self._handle.origin())
 
     @property
+    def memory_bytes(self) -> int:
+        """What the answer holds: columns, texts and record."""
+        held: int = self._handle.memory_bytes
+        return held
+
+    @property
     def closed(self) -> bool:
         """Whether close() was called."""
         return self._handle.closed

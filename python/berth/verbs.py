@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, Union
 
@@ -25,7 +25,7 @@ from .results import (
     Verdict,
 )
 
-__all__ = ["Deadline", "Node", "Nodes", "Pods", "Shape"]
+__all__ = ["Deadline", "Node", "Nodes", "Pods", "Progress", "Shape"]
 
 Node = Union[int, str]
 """A node by its number or its name."""
@@ -35,6 +35,10 @@ Pods = Union[Pod, Sequence[Pod]]
 """One prepared pod, or several."""
 Deadline = Union[None, float, datetime.timedelta]
 """Seconds from the start of the call; None: no deadline."""
+Progress = Callable[[int, int], object]
+"""Told how far a call is: so many elements (pods, shapes or nodes) of so many. Called by the thread of the call, at most
+about once a millisecond, and once when all are done. It may trigger tokens, and calls nothing else of the engine. One
+that raises cancels the call, by the call's token where it was given one, and its exception comes out."""
 
 _Enum = TypeVar("_Enum", bound=enum.IntEnum)
 
@@ -222,6 +226,7 @@ class Questions:
         as_moved: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
+        progress: Progress | None = None,
     ) -> MaxReplicasResult:
         """How many copies of each pod kube-scheduler would place one after another, each pod apart from the others.
 
@@ -233,7 +238,7 @@ class Questions:
         flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved)
         return MaxReplicasResult(
             self._max_replicas(
-                asked, self._node_set(nodes), texts_of(keys), per_node, flags, microseconds_of(deadline), cancel
+                asked, self._node_set(nodes), texts_of(keys), per_node, flags, microseconds_of(deadline), cancel, progress
             ),
             asked,
         )
@@ -249,6 +254,7 @@ class Questions:
         skip_cordoned: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
+        progress: Progress | None = None,
     ) -> EstimateResult:
         """How many nodes of each shape the pods need (berth_*_scale_up). Each shape is tried by itself.
 
@@ -261,7 +267,7 @@ class Questions:
         flags = flags_of(existing_first=existing_first, decreasing=decreasing, skip_cordoned=skip_cordoned)
         return EstimateResult(
             self._scale_up(
-                asked, self._shapes(shapes), self._node_set(nodes), flags, microseconds_of(deadline), cancel
+                asked, self._shapes(shapes), self._node_set(nodes), flags, microseconds_of(deadline), cancel, progress
             ),
             asked,
         )
@@ -281,6 +287,7 @@ class Questions:
         skip_cordoned: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
+        progress: Progress | None = None,
     ) -> DrainResult:
         """Which nodes can be removed: each by itself, or one after another.
 
@@ -305,6 +312,7 @@ class Questions:
                 flags,
                 microseconds_of(deadline),
                 cancel,
+                progress,
                 None,
                 0,
             )
@@ -326,6 +334,7 @@ class Questions:
         skip_cordoned: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
+        progress: Progress | None = None,
     ) -> ReplaceResult:
         """drain(), and then at most max_nodes new nodes of one shape for the pods that find no place: the shape with
         the lowest total price among those that hold all of them."""
@@ -341,6 +350,7 @@ class Questions:
                 flags,
                 microseconds_of(deadline),
                 cancel,
+                progress,
                 self._shapes(shapes),
                 max_nodes,
             )

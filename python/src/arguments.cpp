@@ -103,4 +103,28 @@ std::vector<std::uint32_t> node_numbers(const std::shared_ptr<berth_cluster>& cl
   return numbers;
 }
 
+Watched::Watched(const CancelHandle* token, nb::handle progress)
+    : token_(token == nullptr ? nullptr : token->use()), progress_(progress) {
+  if (progress_.is_none()) return;
+  if (PyCallable_Check(progress_.ptr()) == 0) throw nb::type_error("progress is a callable, or None");
+  if (token_ != nullptr) return;
+  Out<berth_cancel> own;
+  run_short([&](berth_error* error) { return berth_cancel_create(own.address(), error); });
+  token_ = own.take();
+}
+
+void Watched::tell(void* user_data, std::uint64_t done, std::uint64_t total) {
+  CallScope* const scope = CallScope::current();
+  if (scope == nullptr || scope->has_raised()) return;
+  const auto& self = *static_cast<const Watched*>(user_data);
+  const nb::gil_scoped_acquire acquired;
+  try {
+    self.progress_(done, total);
+  } catch (nb::python_error& raised) {
+    raised.restore();
+    scope->keep_raised();
+    berth_cancel_trigger(self.token_.get());
+  }
+}
+
 }  // namespace berth_python

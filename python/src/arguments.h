@@ -93,6 +93,29 @@ class Cancel {
  private:
   std::shared_ptr<berth_cancel> kept_;
 };
+/// A token of a call and a callable that is told how far it is; either may be None. One that raises cancels the call,
+/// by a token of its own where it was given none.
+class Watched {
+ public:
+  Watched(const CancelHandle* token, nb::handle progress);
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  /// @param options  of berth.h; used by a call that ends before this object
+  template <class Options>
+  void set(Options& options) {
+    options.cancel = token_.get();
+    if (progress_.is_none()) return;
+    options.progress = tell;
+    options.progress_user_data = this;
+  }
+
+ private:
+  static void tell(void* user_data, std::uint64_t done, std::uint64_t total);
+
+  std::shared_ptr<berth_cancel> token_;
+  nb::handle progress_;  ///< the caller's, who has it while the call runs
+};
+
 /// The nodes of a call, or all.
 class Nodes {
  public:

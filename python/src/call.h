@@ -2,6 +2,8 @@
 /// Calls of berth.h: without the GIL, with errors and exceptions of callbacks as Python exceptions.
 #pragma once
 
+#include <cstdint>
+
 #include "handle.h"
 
 namespace berth_python {
@@ -55,6 +57,20 @@ berth_status run_short(Call&& call) {
   const berth_status status = call(&error);
   if (status < 0) raise_error(status, error.object, error.text);
   return status;
+}
+
+/// The property `memory_bytes`.
+template <class Raw>
+void bind_memory(nb::class_<Handle<Raw>>& type, const char* what) {
+  type.def_prop_ro(
+      "memory_bytes",
+      [](const Handle<Raw>& self) {
+        const auto raw = self.use();
+        std::uint64_t bytes = 0;
+        run([&](berth_error* error) { return Kind<Raw>::memory(raw.get(), &bytes, error); });
+        return bytes;
+      },
+      what);
 }
 
 }  // namespace berth_python

@@ -175,6 +175,7 @@ void bind_pods(nb::module_& module) {
   nb::class_<PodHandle> type(module, "Pod",
                              "A pod as it is to be placed, prepared once by Cluster.pod(). Immutable; any thread.");
   bind_closing(type);
+  bind_memory(type, "What goes with the pod, in bytes. What pods of one class share is the cluster's.");
   bind_immutable(type, "a Pod belongs to its cluster and cannot be pickled; pickle its manifest");
   type.def_prop_ro(
       "uid",
@@ -217,9 +218,14 @@ void bind_cluster(nb::module_& module) {
       module, "NodeSet",
       "A set of nodes, made once by node_set(), of use with every snapshot and fork of the cluster. Any thread.");
   bind_closing(sets);
+  bind_memory(sets, "What the set holds, in bytes.");
   bind_immutable(sets, "a NodeSet belongs to its cluster and cannot be pickled");
   nb::class_<ClusterHandle> type(module, "ClusterHandle", "Nodes, running pods, and what rules read beside them.");
   bind_closing(type);
+  bind_memory(
+      type,
+      "What the cluster holds, in bytes: an estimate, which looks at every pod. Calls that change the cluster wait "
+      "meanwhile.");
   type.def(
       "__init__",
       [](ClusterHandle* self, const EngineHandle& engine) {

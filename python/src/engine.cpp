@@ -52,6 +52,7 @@ struct EngineArguments {
   std::int32_t threads, log_level;
   nb::object log, plugin_files, ignored_plugins;
   std::uint32_t flags;
+  std::uint64_t max_memory_bytes;
 };
 
 std::shared_ptr<berth_engine> create_engine(const EngineArguments& given) {
@@ -78,6 +79,7 @@ std::shared_ptr<berth_engine> create_engine(const EngineArguments& given) {
   options.plugin_file_count = plugin_files.size();
   options.ignored_plugins = ignored.data();
   options.ignored_plugin_count = ignored.size();
+  options.max_memory_bytes = given.max_memory_bytes;
   Out<berth_engine> engine;
   run([&](berth_error* error) {
     const berth_status status = berth_engine_create(&options, engine.address(), error);
@@ -113,21 +115,26 @@ void bind_cancel(nb::module_& module) {
 void bind_engine(nb::module_& module) {
   nb::class_<EngineHandle> type(module, "EngineHandle", "Configuration and limits; nothing of a cluster.");
   bind_closing(type);
+  bind_memory(
+      type,
+      "What all handles of the engine hold, in bytes, as of the latest call on each. Raises StateError where the "
+      "engine has no cap.");
   type.def(
       "__init__",
       [](EngineHandle* self, Text scheduler_config, Text scheduler_config_file, Text engine_config,
          Text engine_config_file, Text release, Text feature_gates, Text backend, std::uint64_t seed,
          std::int32_t threads, std::int32_t log_level, nb::object log, nb::object plugin_files,
-         nb::object ignored_plugins, std::uint32_t flags) {
-        new (self) EngineHandle(create_engine(
-            {std::move(scheduler_config), std::move(scheduler_config_file), std::move(engine_config),
-             std::move(engine_config_file), std::move(release), std::move(feature_gates), std::move(backend), seed,
-             threads, log_level, std::move(log), std::move(plugin_files), std::move(ignored_plugins), flags}));
+         nb::object ignored_plugins, std::uint32_t flags, std::uint64_t max_memory_bytes) {
+        new (self) EngineHandle(
+            create_engine({std::move(scheduler_config), std::move(scheduler_config_file), std::move(engine_config),
+                           std::move(engine_config_file), std::move(release), std::move(feature_gates),
+                           std::move(backend), seed, threads, log_level, std::move(log), std::move(plugin_files),
+                           std::move(ignored_plugins), flags, max_memory_bytes}));
       },
       nb::arg("scheduler_config").none(), nb::arg("scheduler_config_file").none(), nb::arg("engine_config").none(),
       nb::arg("engine_config_file").none(), nb::arg("release").none(), nb::arg("feature_gates").none(),
       nb::arg("backend").none(), nb::arg("seed"), nb::arg("threads"), nb::arg("log_level"), nb::arg("log").none(),
-      nb::arg("plugin_files"), nb::arg("ignored_plugins"), nb::arg("flags"));
+      nb::arg("plugin_files"), nb::arg("ignored_plugins"), nb::arg("flags"), nb::arg("max_memory_bytes"));
 }
 
 }  // namespace berth_python

@@ -22,10 +22,11 @@ std::string uid_of(nb::handle pod) {
 }
 
 Answer schedule(const ForkHandle& self, nb::handle pods, std::uint32_t flags, std::uint32_t choice, std::uint32_t start,
-                const NodeSetHandle* nodes, nb::handle order, std::uint64_t deadline_us, const CancelHandle* cancel) {
+                const NodeSetHandle* nodes, nb::handle order, std::uint64_t deadline_us, const CancelHandle* cancel,
+                nb::handle progress) {
   const Pods placed(pods);
   const Nodes among(nodes);
-  const Cancel token(cancel);
+  Watched watched(cancel, progress);
   std::vector<std::uint32_t> ordered;
   if (!order.is_none()) ordered = node_numbers(self.cluster(), order);
   berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
@@ -36,7 +37,7 @@ Answer schedule(const ForkHandle& self, nb::handle pods, std::uint32_t flags, st
   options.order = ordered.data();
   options.order_count = ordered.size();
   options.deadline_us = deadline_us;
-  options.cancel = token.get();
+  watched.set(options);
   return ask(self, [&](berth_fork* raw, berth_result** result, berth_error* error) {
     return berth_fork_schedule(raw, placed.data(), placed.size(), &options, result, error);
   });
@@ -198,13 +199,17 @@ void bind_pods(nb::class_<ForkHandle>& type) {
 void bind_forks(nb::module_& module) {
   nb::class_<ForkHandle> type(module, "ForkHandle", "A what-if on a snapshot or a fork. One thread at a time.");
   bind_closing(type);
+  bind_memory(type,
+              "What was done to the fork, and where it differs from what it was opened on, in bytes. Objects are not "
+              "counted.");
   type.def("__init__", &open_fork<berth_snapshot>, nb::arg("parent"));
   type.def("__init__", &open_fork<berth_fork>, nb::arg("parent"));
   bind_questions(type);
   bind_nodes(type);
   bind_pods(type);
   type.def("_schedule", &schedule, nb::arg("pods"), nb::arg("flags"), nb::arg("choice"), nb::arg("start"),
-           nb::arg("nodes").none(), nb::arg("order").none(), nb::arg("deadline_us"), nb::arg("cancel").none());
+           nb::arg("nodes").none(), nb::arg("order").none(), nb::arg("deadline_us"), nb::arg("cancel").none(),
+           nb::arg("progress").none());
   type.def("_mask", &mask, nb::arg("pod"), nb::arg("nodes").none(), nb::arg("flags"), nb::arg("out").none());
   type.def("_use", &use_of, nb::arg("resources"), nb::arg("requested").none(), nb::arg("allocatable").none());
   type.def("_schedule_group", &schedule_group, nb::arg("pods"), nb::arg("keys"), nb::arg("domain"), nb::arg("minimum"),

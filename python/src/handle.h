@@ -17,21 +17,26 @@ namespace nb = nanobind;
 /// Name, free function and number of open handles of each kind.
 template <class Raw>
 struct Kind;
-#define BERTH_PYTHON_KIND(kind)                                        \
+#define BERTH_PYTHON_KIND(kind, ...)                                   \
   template <>                                                          \
   struct Kind<berth_##kind> {                                          \
     static constexpr const char* name = #kind;                         \
     static void free(berth_##kind* raw) { berth_##kind##_free(&raw); } \
     static inline std::atomic<long> open{0};                           \
+    __VA_ARGS__                                                        \
   };
+/// And what it holds.
+#define BERTH_PYTHON_KIND_WITH_MEMORY(kind) \
+  BERTH_PYTHON_KIND(kind, static constexpr auto memory = berth_##kind##_memory;)
 BERTH_PYTHON_KIND(cancel)
-BERTH_PYTHON_KIND(engine)
-BERTH_PYTHON_KIND(cluster)
-BERTH_PYTHON_KIND(snapshot)
-BERTH_PYTHON_KIND(fork)
-BERTH_PYTHON_KIND(pod)
-BERTH_PYTHON_KIND(node_set)
-BERTH_PYTHON_KIND(result)
+BERTH_PYTHON_KIND_WITH_MEMORY(engine)
+BERTH_PYTHON_KIND_WITH_MEMORY(cluster)
+BERTH_PYTHON_KIND_WITH_MEMORY(snapshot)
+BERTH_PYTHON_KIND_WITH_MEMORY(fork)
+BERTH_PYTHON_KIND_WITH_MEMORY(pod)
+BERTH_PYTHON_KIND_WITH_MEMORY(node_set)
+BERTH_PYTHON_KIND_WITH_MEMORY(result)
+#undef BERTH_PYTHON_KIND_WITH_MEMORY
 #undef BERTH_PYTHON_KIND
 
 /// Throws the exception of berth.errors for a status. Needs the GIL.

@@ -114,11 +114,12 @@ Answer preempt(const Handle<Raw>& self, const PodHandle& pod, std::uint32_t flag
 
 template <class Raw>
 Answer max_replicas(const Handle<Raw>& self, nb::handle shapes, const NodeSetHandle* nodes, nb::handle keys,
-                    bool per_node, std::uint32_t flags, std::uint64_t deadline_us, const CancelHandle* cancel) {
+                    bool per_node, std::uint32_t flags, std::uint64_t deadline_us, const CancelHandle* cancel,
+                    nb::handle progress) {
   const Pods asked(shapes);
   const Nodes among(nodes);
   const Texts summed(keys);
-  const Cancel token(cancel);
+  Watched watched(cancel, progress);
   berth_max_replicas_options options = BERTH_MAX_REPLICAS_OPTIONS_INIT;
   options.flags = flags;
   options.nodes = among.get();
@@ -126,7 +127,7 @@ Answer max_replicas(const Handle<Raw>& self, nb::handle shapes, const NodeSetHan
   options.key_count = summed.size();
   options.per_node = per_node ? 1 : 0;
   options.deadline_us = deadline_us;
-  options.cancel = token.get();
+  watched.set(options);
   return ask(self, [&](Raw* raw, berth_result** result, berth_error* error) {
     return Calls<Raw>::max_replicas(raw, asked.data(), asked.size(), &options, result, error);
   });
@@ -134,16 +135,16 @@ Answer max_replicas(const Handle<Raw>& self, nb::handle shapes, const NodeSetHan
 
 template <class Raw>
 Answer scale_up(const Handle<Raw>& self, nb::handle pods, nb::handle shapes, const NodeSetHandle* nodes,
-                std::uint32_t flags, std::uint64_t deadline_us, const CancelHandle* cancel) {
+                std::uint32_t flags, std::uint64_t deadline_us, const CancelHandle* cancel, nb::handle progress) {
   const Pods asked(pods);
   const Shapes offered(shapes);
   const Nodes among(nodes);
-  const Cancel token(cancel);
+  Watched watched(cancel, progress);
   berth_scale_up_options options = BERTH_SCALE_UP_OPTIONS_INIT;
   options.flags = flags;
   options.nodes = among.get();
   options.deadline_us = deadline_us;
-  options.cancel = token.get();
+  watched.set(options);
   return ask(self, [&](Raw* raw, berth_result** result, berth_error* error) {
     return Calls<Raw>::scale_up(raw, asked.data(), asked.size(), offered.data(), offered.size(), &options, result,
                                 error);
@@ -154,10 +155,11 @@ Answer scale_up(const Handle<Raw>& self, nb::handle pods, nb::handle shapes, con
 template <class Raw>
 Answer drain(const Handle<Raw>& self, nb::handle drained, std::uint32_t preset, std::uint32_t rules_on,
              std::uint32_t rules_off, std::int32_t min_replicas, const NodeSetHandle* nodes, std::uint32_t flags,
-             std::uint64_t deadline_us, const CancelHandle* cancel, nb::handle shapes, std::uint32_t max_nodes) {
+             std::uint64_t deadline_us, const CancelHandle* cancel, nb::handle progress, nb::handle shapes,
+             std::uint32_t max_nodes) {
   const std::vector<std::uint32_t> numbers = node_numbers(self.cluster(), drained);
   const Nodes among(nodes);
-  const Cancel token(cancel);
+  Watched watched(cancel, progress);
   berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
   options.flags = flags;
   options.preset = preset;
@@ -166,7 +168,7 @@ Answer drain(const Handle<Raw>& self, nb::handle drained, std::uint32_t preset, 
   options.min_replicas = min_replicas;
   options.nodes = among.get();
   options.deadline_us = deadline_us;
-  options.cancel = token.get();
+  watched.set(options);
   if (shapes.is_none())
     return ask(self, [&](Raw* raw, berth_result** result, berth_error* error) {
       return Calls<Raw>::drain(raw, numbers.data(), numbers.size(), &options, result, error);
@@ -207,12 +209,13 @@ void bind_questions(nb::class_<Handle<Raw>>& type) {
   type.def("_preempt", &preempt<Raw>, nb::arg("pod"), nb::arg("flags"), nb::arg("deadline_us"),
            nb::arg("cancel").none());
   type.def("_max_replicas", &max_replicas<Raw>, nb::arg("shapes"), nb::arg("nodes").none(), nb::arg("keys"),
-           nb::arg("per_node"), nb::arg("flags"), nb::arg("deadline_us"), nb::arg("cancel").none());
+           nb::arg("per_node"), nb::arg("flags"), nb::arg("deadline_us"), nb::arg("cancel").none(),
+           nb::arg("progress").none());
   type.def("_scale_up", &scale_up<Raw>, nb::arg("pods"), nb::arg("shapes"), nb::arg("nodes").none(), nb::arg("flags"),
-           nb::arg("deadline_us"), nb::arg("cancel").none());
+           nb::arg("deadline_us"), nb::arg("cancel").none(), nb::arg("progress").none());
   type.def("_drain", &drain<Raw>, nb::arg("drained"), nb::arg("preset"), nb::arg("rules_on"), nb::arg("rules_off"),
            nb::arg("min_replicas"), nb::arg("nodes").none(), nb::arg("flags"), nb::arg("deadline_us"),
-           nb::arg("cancel").none(), nb::arg("shapes").none(), nb::arg("max_nodes"));
+           nb::arg("cancel").none(), nb::arg("progress").none(), nb::arg("shapes").none(), nb::arg("max_nodes"));
   type.def(
       "node_set", [](const Handle<Raw>& self, nb::handle nodes) { return node_set_of(self.cluster(), nodes); },
       nb::arg("nodes"), kNodeSetDoc);

@@ -122,6 +122,7 @@ nb::list names_of(const std::shared_ptr<berth_cluster>& cluster, nb::handle node
 void bind_results(nb::module_& module) {
   nb::class_<ResultHandle> type(module, "ResultHandle", "An answer, immutable. Any thread.");
   bind_closing(type);
+  bind_memory(type, "Its columns, texts and record, in bytes.");
   type.def("column", &column_array, nb::arg("column"), nb::arg("shape") = std::vector<std::int64_t>{},
            nb::sig("def column(self, column: int, shape: Sequence[int] = ...) -> numpy.typing.NDArray[typing.Any]"),
            "A read-only array of numpy over the column's memory, which it keeps alive.");

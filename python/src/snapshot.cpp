@@ -53,6 +53,9 @@ void bind_snapshots(nb::module_& module) {
 
   nb::class_<SnapshotHandle> type(module, "SnapshotHandle", "A cluster at one version. Immutable; any thread.");
   bind_closing(type);
+  bind_memory(
+      type,
+      "What goes with the snapshot: where it differs from its cluster by now, in bytes. Objects are not counted.");
   type.def(
       "__init__",
       [](SnapshotHandle* self, const ClusterHandle& cluster) {

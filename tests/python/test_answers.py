@@ -220,3 +220,41 @@ def test_answers_of_a_snapshot_stay_as_they_were(cluster):
         with cluster.snapshot() as after:
             assert not after.check(p, "a") and after.node_names() == ["a", "b"] and after.version > before.version
     assert len(NODES) == 3
+
+
+def questions_with_progress(asked, pods):
+    shape = berth.Shape(copy_of=0)
+    questions = [lambda **told: asked.max_replicas(pods, **told), lambda **told: asked.estimate(pods, shape, **told),
+                 lambda **told: asked.drain([0, 1], **told), lambda **told: asked.replace([0, 1], shape, **told)]
+    if isinstance(asked, berth.Fork):
+        questions.append(lambda **told: asked.schedule(pods, as_moved=True, **told))
+    return questions
+
+
+def test_progress_is_told_and_ends_with_all(asked, cluster):
+    pods = cluster.pods(pod(f"p{i}", 1) for i in range(3))
+    for question in questions_with_progress(asked, pods):
+        told = []
+        with question(progress=lambda done, total: told.append((done, total))) as result:
+            assert result.complete
+        assert told and told[-1][0] == told[-1][1] > 0 and told == sorted(told)
+
+
+def test_progress_that_raises_ends_the_call_with_its_exception(asked, cluster):
+    pods = cluster.pods(pod(f"p{i}", 1) for i in range(3))
+
+    def fail(done, total):
+        raise LookupError(f"{done} of {total}")
+
+    for question in questions_with_progress(asked, pods):
+        with berth.CancelToken() as token:
+            with pytest.raises(LookupError, match="of"):
+                question(progress=fail, cancel=token)
+            assert token.triggered
+        with pytest.raises(LookupError, match="of"):
+            question(progress=fail)
+        with pytest.raises(TypeError, match="progress"):
+            question(progress=7)
+    for question in questions_with_progress(asked, pods)[:1]:
+        with pytest.raises(berth.ReentryError):
+            question(progress=lambda done, total: asked.node_names())

@@ -301,3 +301,23 @@ def test_a_call_of_the_log_into_its_engine_is_refused():
     with berth.Engine(log=log) as engine, engine.load(NODES) as cluster:
         warn(cluster)
     assert found and set(found) == {"BERTH_E_REENTRY"}
+
+
+def test_memory_of_handles_and_the_cap_of_an_engine():
+    with berth.Engine(engine_config=ENGINE_CONFIG, max_memory_bytes=1 << 30) as engine, engine.cluster() as cluster:
+        before = engine.memory_bytes
+        cluster.load(NODES)
+        with cluster.pod(pod("p", 1)) as p, cluster.snapshot() as snapshot, snapshot.fork() as fork, \
+                cluster.node_set(["a"]) as nodes, snapshot.check_bulk(p) as result:
+            for handle in (cluster, p, snapshot, fork, nodes, result):
+                assert handle.memory_bytes > 0
+            assert engine.memory_bytes > before
+        with pytest.raises(berth.ClosedError):
+            p.memory_bytes
+    with berth.Engine(max_memory_bytes=1) as small, small.cluster() as one:
+        one.upsert(NODES[0])  # one call may pass the cap
+        with pytest.raises(berth.OutOfMemoryError):
+            one.snapshot()
+        assert pickle.loads(pickle.dumps(small)).cluster().memory_bytes >= 0
+    with berth.Engine() as uncapped, pytest.raises(berth.StateError):
+        uncapped.memory_bytes
