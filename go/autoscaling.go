@@ -99,6 +99,7 @@ type ScaleUpOptions struct {
 	Decreasing    bool // the largest pods first, as cluster-autoscaler orders them
 	SkipCordoned  bool
 	Nodes         *NodeSet // with ExistingFirst: of these alone
+	Progress      Progress // nil: nobody is told
 }
 
 // ScaleUpColumns are the columns of ScaleUp. Element (s, p) of a column over shapes and pods is at s * pods + p.
@@ -164,10 +165,11 @@ func (a *asker) ScaleUp(
 	if o.nodes, err = c.nodeSet(options.Nodes); err != nil {
 		return nil, err
 	}
-	if err := c.follow(ctx); err != nil {
+	if err := c.watch(ctx, options.Progress); err != nil {
 		return nil, err
 	}
 	o.deadline_us, o.cancel = c.deadline, c.token
+	o.progress, o.progress_user_data = c.progressOptions()
 	var status C.berth_status
 	if a.fork != nil {
 		status = C.berth_fork_scale_up(a.fork, list, count, kinds, kindCount, &o, &c.result, &c.err)

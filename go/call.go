@@ -38,6 +38,7 @@ type call struct {
 	deadline C.uint64_t
 	stop     func() bool
 	stopped  chan struct{}
+	progress progressing
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -52,6 +53,7 @@ func begin(verb string) *call {
 
 func (c *call) end() {
 	c.unfollow()
+	panicked := c.unwatch()
 	for i, h := range c.used {
 		h.leave()
 		c.used[i] = nil
@@ -64,6 +66,9 @@ func (c *call) end() {
 	c.pods, c.used, c.strings = c.pods[:0], c.used[:0], c.strings[:0]
 	c.result = nil
 	calls.Put(c)
+	if panicked != nil {
+		panic(panicked)
+	}
 }
 
 // use keeps a handle from being freed until end.

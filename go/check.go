@@ -144,6 +144,10 @@ func answered[T any](c *call, status C.berth_status, make func(*call) (*T, error
 	if status < 0 {
 		return nil, note
 	}
+	if c.progress.panicked != nil { // end goes on with that, and nobody gets the result
+		C.berth_result_free(&c.result)
+		return nil, note
+	}
 	result, err := make(c)
 	if err != nil {
 		return nil, err

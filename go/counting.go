@@ -20,6 +20,7 @@ type MaxReplicasOptions struct {
 	Nodes        *NodeSet
 	Keys         []string // label keys of nodes to sum the copies by, at most 4
 	PerNode      bool     // the copies on each node are wanted too
+	Progress     Progress // nil: nobody is told
 }
 
 // MaxReplicasColumns are the columns of MaxReplicas.
@@ -79,10 +80,11 @@ func (a *asker) MaxReplicas(
 	if o.keys, err = c.list("Keys", options.Keys); err != nil {
 		return nil, err
 	}
-	if err := c.follow(ctx); err != nil {
+	if err := c.watch(ctx, options.Progress); err != nil {
 		return nil, err
 	}
 	o.deadline_us, o.cancel = c.deadline, c.token
+	o.progress, o.progress_user_data = c.progressOptions()
 	var status C.berth_status
 	if a.fork != nil {
 		status = C.berth_fork_max_replicas(a.fork, list, count, &o, &c.result, &c.err)

@@ -68,6 +68,7 @@ type DrainOptions struct {
 	RulesOff     []Rule // do not hold
 	MinReplicas  int32  // of RuleMinReplicas
 	Nodes        *NodeSet
+	Progress     Progress // nil: nobody is told
 }
 
 func bits(rules []Rule) (set C.uint32_t) {
@@ -127,10 +128,11 @@ func (c *call) drainOptions(ctx context.Context, options *DrainOptions) (*C.bert
 	if o.nodes, err = c.nodeSet(options.Nodes); err != nil {
 		return nil, err
 	}
-	if err := c.follow(ctx); err != nil {
+	if err := c.watch(ctx, options.Progress); err != nil {
 		return nil, err
 	}
 	o.deadline_us, o.cancel = c.deadline, c.token
+	o.progress, o.progress_user_data = c.progressOptions()
 	return o, nil
 }
 

@@ -238,6 +238,7 @@ type ScheduleOptions struct {
 	Start         uint32   // of FirstFit: a position among the nodes; ScheduleResult.NextStart goes on
 	Nodes         *NodeSet // nil: all nodes
 	Order         []NodeID // of InOrder
+	Progress      Progress // nil: nobody is told
 }
 
 // ScheduleColumns are the columns of placements: one entry for each pod that was tried, a prefix.
@@ -297,10 +298,11 @@ func (f *Fork) Schedule(ctx context.Context, pods []*Pod, options *ScheduleOptio
 		c.pinner.Pin(unsafe.SliceData(options.Order))
 		o.order, o.order_count = numbers(options.Order), C.size_t(len(options.Order))
 	}
-	if err := c.follow(ctx); err != nil {
+	if err := c.watch(ctx, options.Progress); err != nil {
 		return nil, err
 	}
 	o.deadline_us, o.cancel = c.deadline, c.token
+	o.progress, o.progress_user_data = c.progressOptions()
 	status := C.berth_fork_schedule(f.fork, list, count, &o, &c.result, &c.err)
 	return answered(c, status, func(c *call) (*ScheduleResult, error) {
 		r := &ScheduleResult{}
