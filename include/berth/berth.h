@@ -213,8 +213,8 @@ BERTH_API berth_status berth_cluster_create(const berth_engine* engine, berth_cl
 BERTH_API void berth_cluster_free(berth_cluster** cluster);
 
 /** The version: moves with every call that changes something. Calls that say of nodes, Services and workloads what is
- * known already, heartbeats among them, do not move it; an upsert of a running pod does, whose place among equal victims
- * becomes the last one, as in kube-scheduler. Any thread. */
+ * known already, heartbeats among them, do not move it; an upsert of a running pod does, whose place among equal
+ * victims becomes the last one, as in kube-scheduler. Any thread. */
 BERTH_API berth_status berth_cluster_version(const berth_cluster* cluster, uint64_t* version, berth_error* error);
 /** "cpu": the backend that answers. Static. Any thread. */
 BERTH_API berth_status berth_cluster_backend(const berth_cluster* cluster, const char** name, berth_error* error);
