@@ -190,7 +190,10 @@ void CommitState::follow_node(std::int32_t slot, NodeParts parts, ClassTable::No
   const bool came_or_went = event == ClassTable::NodeEvent::kCameOrWent;
   const bool is_moved = table.topology().move_node(slot);
   if (came_or_went) table.topology().change_pods(slot);
+  const std::uint64_t recompiled_before = table.recompile_count();
   table.change_node(slot, parts, event);
+  // A resource has a column now that had none, which nominated pods may ask for.
+  if (table.recompile_count() != recompiled_before) nominations.refresh_deltas(table);
   log.append({slot, -1, 0});
   rows.changed_nodes.push_back({slot, parts});
   rows.groups_void = rows.groups_void || is_moved || came_or_went || !parts.are_load();
