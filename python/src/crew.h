@@ -27,43 +27,29 @@ class Crew {
     for (std::thread& worker : workers_) worker.join();
   }
 
-  /// Calls task(0) to task(count - 1), each once, in any order. Tasks do not throw. One call at a time. Each thread
-  /// begins with the same share of the tasks in each call, whose memory its processor may have kept, and then takes
-  /// others'.
+  /// Calls task(0) to task(count - 1), each once, in any order. Tasks do not throw. One call at a time.
   void run(std::size_t count, const std::function<void(std::size_t)>& task) {
-    while (workers_.size() + 1 < wanted_) workers_.emplace_back([this, number = workers_.size() + 1] { work(number); });
-    if (shares_.empty()) shares_ = std::vector<Share>(wanted_);
+    while (workers_.size() + 1 < wanted_) workers_.emplace_back([this] { work(); });
     {
       const std::scoped_lock lock(mutex_);
       task_ = &task;
-      for (std::size_t s = 0; s < wanted_; ++s) {
-        shares_[s].next = s * count / wanted_;
-        shares_[s].end = (s + 1) * count / wanted_;
-      }
+      count_ = count;
+      next_ = 0;
       busy_ = workers_.size();
       ++round_;
     }
     begins_.notify_all();
-    take(task, 0);
+    take(task, count);
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return busy_ == 0; });
   }
 
  private:
-  /// Tasks that no thread has taken yet. Threads write to different cache lines.
-  struct alignas(64) Share {
-    std::atomic<std::size_t> next{0};
-    std::size_t end = 0;
-  };
-
-  void take(const std::function<void(std::size_t)>& task, std::size_t first) {
-    for (std::size_t s = 0; s < wanted_; ++s) {
-      Share& share = shares_[(first + s) % wanted_];
-      for (std::size_t i = share.next++; i < share.end; i = share.next++) task(i);
-    }
+  void take(const std::function<void(std::size_t)>& task, std::size_t count) {
+    for (std::size_t i = next_++; i < count; i = next_++) task(i);
   }
 
-  void work(std::size_t number) {
+  void work() {
     std::size_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -71,8 +57,9 @@ class Crew {
       if (ends_) return;
       seen = round_;
       const auto* const task = task_;
+      const std::size_t count = count_;
       lock.unlock();
-      take(*task, number);
+      take(*task, count);
       lock.lock();
       if (--busy_ == 0) ended_.notify_all();
     }
@@ -83,8 +70,8 @@ class Crew {
   std::mutex mutex_;
   std::condition_variable begins_, ended_;
   const std::function<void(std::size_t)>* task_ = nullptr;
-  std::size_t busy_ = 0, round_ = 0;
-  std::vector<Share> shares_;  ///< [thread], the calling one first
+  std::size_t count_ = 0, busy_ = 0, round_ = 0;
+  std::atomic<std::size_t> next_{0};
   bool ends_ = false;
 };
 
