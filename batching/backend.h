@@ -216,8 +216,12 @@ class Fork {
                           std::span<std::int64_t> requested, std::span<std::int64_t> allocatable);
   /// As Backend::copies_that_fit(), in the fork.
   virtual CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) = 0;
-  /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
-  /// PodRemoval, which evicts a pod wherever it stands.
+  /// As Backend::dry_run(), in the fork. @param request  with nodes of the fork, and victims that stand there in it
+  virtual DryRunResult dry_run(const DryRunRequest& request) = 0;
+  /// As Backend::statuses_without_victims(), likewise.
+  virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) = 0;
+  /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node,
+  /// PodRemoval, which evicts a pod wherever it stands, and NominationUpsert.
   /// @throws std::invalid_argument naming any other change, and applies none
   virtual void apply(std::span<const ClusterChange> changes) = 0;
   /// A fork of the fork.
@@ -245,6 +249,11 @@ class Fork {
   virtual NodePtr node_object(const std::string& name) = 0;
   /// Those that the fork placed included, in no order. The node need not exist.
   virtual std::vector<PodPtr> pods_on(const std::string& node_name) = 0;
+  virtual std::vector<NodeIndex> nodes_in_order() = 0;
+  /// The pods on a node, which exists, with a priority below `priority`, in the order of the cache of an engine to
+  /// which the same was done. Those that changed in the engine since the fork was opened come behind the others it had
+  /// then.
+  virtual std::vector<PodPtr> pods_below(NodeIndex node, std::int32_t priority) = 0;
   /// An engine in the state of the fork, for const calls that forks do not have: prepare pods there, and change nothing
   /// else. It costs a copy of the cluster, and the fork answers from it from now on. Valid until its next call.
   virtual Backend& as_engine() = 0;

@@ -39,7 +39,7 @@ DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks&
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
   const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
   const VictimMemoryOfCall memory(victim_memory_);
-  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, memory.get(),
+  return berth::dry_run({preemptors, request.lists, request.runs}, sides, nominations, snapshot, memory.get(),
                         for_blocks);
 }
 
@@ -47,7 +47,7 @@ std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& r
                                                           const ForBlocks& for_blocks) const {
   const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
   const VictimMemoryOfCall memory(victim_memory_);
-  return berth::statuses_without_victims({preemptors, request.lists, request.runs}, table, nominations, snapshot,
+  return berth::statuses_without_victims({preemptors, request.lists, request.runs}, sides, nominations, snapshot,
                                          memory.get(), for_blocks);
 }
 

@@ -128,8 +128,8 @@ class LaneRunner {
 
   void answer_in_lane(const DryRun& run, std::size_t lane, DryRunAnswer& answer, std::uint64_t* kept) const {
     const std::int32_t node = call_.request().lists[run.list].node.value;
-    const NodeSideRow* const row = preemptor_->pod.row_on(node);
-    answer.without_victims = row == nullptr ? preemptor_->pod.verdict_without_row(node) : verdict(*row, node, lane);
+    const std::optional<NodeSideView> side = preemptor_->pod.side_on(node);
+    answer.without_victims = side ? verdict(*side, node, lane) : preemptor_->pod.verdict_without_side(node);
     if (!answer.without_victims.accepts()) return;
     const PreparedList& list = call_.victims().list(run.list);
     for (std::size_t w = 0; w < mask_words(list.count()); ++w) {
@@ -139,9 +139,9 @@ class LaneRunner {
     }
   }
 
-  NodeVerdict verdict(const NodeSideRow& row, std::int32_t node, std::size_t lane) const {
+  NodeVerdict verdict(const NodeSideView& side, std::int32_t node, std::size_t lane) const {
     const PodClass& pod_class = preemptor_->pod.pod_class();
-    const std::uint8_t refusal = row.refusal(node);
+    const std::uint8_t refusal = side.refusal(node);
     LoadVerdict load;
     load.ports_taken = !pod_class.ports.empty() && ports_conflict(pod_class.ports, call_.snapshot().used_ports(node));
     if (moves_ == nullptr && refusal == NodeSideRow::kAccepted && verdicts_.is_short[lane] == 0 && !load.ports_taken)
@@ -153,7 +153,8 @@ class LaneRunner {
     if (moves_ != nullptr)
       topology =
           filter_topology(*pod_class.topology, call_.snapshot().topology(), node, preemptor_->of_class->affinity_skips);
-    return first_refusal(preemptor_->pod.profile(), row.refusals[refusal], HostRefusal{kNotEnabled}, load, topology);
+    return first_refusal(preemptor_->pod.profile(), side.of_class().refusals[refusal], HostRefusal{kNotEnabled}, load,
+                         topology);
   }
 
   const PreparedDryRuns& call_;
@@ -186,19 +187,19 @@ DryRunResult with_masks(const DryRunRequest& request) {
 
 }  // namespace
 
-DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+DryRunResult dry_run(const DryRunRequest& request, const NodeSides& sides, const Nominations& nominations,
                      const Snapshot& snapshot, VictimMemory& memory, const ForBlocks& for_blocks) {
-  const PreparedDryRuns call(request, table, nominations, snapshot, memory);
+  const PreparedDryRuns call(request, sides, nominations, snapshot, memory);
   DryRunResult result = with_masks(request);
   for_blocks(request.runs.size(),
              [&](std::size_t begin, std::size_t end) { LaneRunner(call).answer(begin, end, result); });
   return result;
 }
 
-std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ClassTable& table,
+std::vector<Status> statuses_without_victims(const DryRunRequest& request, const NodeSides& sides,
                                              const Nominations& nominations, const Snapshot& snapshot,
                                              VictimMemory& memory, const ForBlocks& for_blocks) {
-  const PreparedDryRuns call(request, table, nominations, snapshot, memory);
+  const PreparedDryRuns call(request, sides, nominations, snapshot, memory);
   std::vector<Status> statuses(request.runs.size());
   for_blocks(request.runs.size(), [&](std::size_t begin, std::size_t end) {
     DryRunner runner(call);

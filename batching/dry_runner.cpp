@@ -28,16 +28,16 @@ void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
 
 }  // namespace
 
-PreparedDryRuns::PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+PreparedDryRuns::PreparedDryRuns(const DryRunRequest& request, const NodeSides& sides, const Nominations& nominations,
                                  const Snapshot& snapshot, VictimMemory& memory)
-    : request_(request), table_(table), nominations_(nominations), snapshot_(snapshot) {
-  memory.begin(table, snapshot);
+    : request_(request), sides_(sides), nominations_(nominations), snapshot_(snapshot) {
+  memory.begin(sides.table(), snapshot);
   prepare_preemptors(memory);
   const auto readers =
       std::count_if(classes_.begin(), classes_.end(), [](const auto& entry) { return entry.second.reads_tables; });
   const bool with_lanes =
       std::any_of(preemptors_.begin(), preemptors_.end(), [](const Preemptor& p) { return p.lanes.size != 0; });
-  victims_ = std::make_unique<const Victims>(request, table, readers > 0, with_lanes, memory);
+  victims_ = std::make_unique<const Victims>(request, sides.table(), readers > 0, with_lanes, memory);
   if (readers >= kManyClasses) lists_of_kinds_ = std::make_unique<const ListsOfKinds>(*victims_);
 }
 
@@ -45,7 +45,7 @@ void PreparedDryRuns::prepare_preemptors(VictimMemory& memory) {
   preemptors_.reserve(request_.preemptors.size());
   for (const PodToPlace& pod : request_.preemptors) {
     Preemptor& preemptor =
-        preemptors_.emplace_back(Preemptor{{pod, table_, nominations_, snapshot_}, nullptr, false, {}});
+        preemptors_.emplace_back(Preemptor{{pod, sides_, nominations_, snapshot_}, nullptr, false, {}});
     if (!preemptor.pod.error().empty()) continue;
     const auto [found, is_new] = classes_.try_emplace(preemptor.pod.class_index());
     DryRunClass& of_class = found->second;
@@ -65,8 +65,9 @@ void PreparedDryRuns::prepare_preemptors(VictimMemory& memory) {
 const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
   const DryRunClass& of_class = *preemptor.of_class;
   std::call_once(of_class.moves_once, [&] {
-    of_class.moves = std::make_unique<const VictimMoves>(preemptor.pod.pod_class(), of_class.affinity_skips, table_,
-                                                         *victims_, lists_of_kinds_.get(), *of_class.known_moves);
+    of_class.moves =
+        std::make_unique<const VictimMoves>(preemptor.pod.pod_class(), of_class.affinity_skips, sides_.table(),
+                                            *victims_, lists_of_kinds_.get(), *of_class.known_moves);
   });
   return *of_class.moves;
 }
@@ -88,14 +89,14 @@ bool DryRunner::begin_run(const DryRun& run, NodeVerdict& verdict) {
   preemptor_ = &call_.preemptor(run.preemptor);
   const PreparedPod& pod = preemptor_->pod;
   const std::int32_t node = call_.request().lists[run.list].node.value;
-  row_ = nullptr;
+  side_.reset();
   if (!pod.error().empty()) {
     verdict.code = StatusCode::kError;
     return false;
   }
-  row_ = pod.row_on(node);
-  if (row_ == nullptr) {
-    verdict = pod.verdict_without_row(node);
+  side_ = pod.side_on(node);
+  if (!side_) {
+    verdict = pod.verdict_without_side(node);
     return false;
   }
   begin_class();
@@ -119,7 +120,7 @@ Status DryRunner::status_without_victims(const DryRun& run) {
     return {verdict.code, std::string(verdict.plugin), {}};
   }
   return filter_twice([&](const NodeOverlay& node) {
-    return filter_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+    return filter_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *side_, node,
                        preemptor_->of_class->affinity_skips);
   });
 }
@@ -235,7 +236,7 @@ void DryRunner::reprieve(const VictimList& list, DryRunAnswer& answer, std::uint
 
 NodeVerdict DryRunner::filter() {
   return filter_twice([&](const NodeOverlay& node) {
-    return verdict_of_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+    return verdict_of_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *side_, node,
                            preemptor_->of_class->affinity_skips);
   });
 }

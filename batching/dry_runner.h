@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -40,7 +41,7 @@ struct Preemptor {
 class PreparedDryRuns {
  public:
   /// All arguments must outlive the object. @throws what Backend::dry_run() throws
-  PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+  PreparedDryRuns(const DryRunRequest& request, const NodeSides& sides, const Nominations& nominations,
                   const Snapshot& snapshot, VictimMemory& memory);
 
   const DryRunRequest& request() const { return request_; }
@@ -55,7 +56,7 @@ class PreparedDryRuns {
   void prepare_preemptors(VictimMemory& memory);
 
   const DryRunRequest& request_;
-  const ClassTable& table_;
+  const NodeSides& sides_;
   const Nominations& nominations_;
   const Snapshot& snapshot_;
   std::unordered_map<std::int32_t, DryRunClass> classes_;
@@ -108,7 +109,7 @@ class DryRunner {
   // Of the current run:
   const Preemptor* preemptor_ = nullptr;
   const PreparedList* prepared_ = nullptr;
-  const NodeSideRow* row_ = nullptr;
+  std::optional<NodeSideView> side_;
   /// A resource that the class requests, with what is in use on the node and by the victims that may stay.
   struct Column {
     std::int64_t request = 0;

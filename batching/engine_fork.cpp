@@ -20,7 +20,7 @@ struct NameOfChange {
     return change.pod->node_name.empty() ? "PodUpsert of a pod without a node" : "";
   }
   std::string_view operator()(const PodRemoval&) const { return {}; }
-  std::string_view operator()(const NominationUpsert&) const { return "NominationUpsert"; }
+  std::string_view operator()(const NominationUpsert&) const { return {}; }
   std::string_view operator()(const NamespaceUpsert&) const { return "NamespaceUpsert"; }
   std::string_view operator()(const NamespaceRemoval&) const { return "NamespaceRemoval"; }
   std::string_view operator()(const ServiceUpsert&) const { return "ServiceUpsert"; }
@@ -37,7 +37,7 @@ void check_fork_changes(std::span<const ClusterChange> changes) {
   for (const ClusterChange& change : changes)
     if (const std::string_view name = std::visit(NameOfChange(), change); !name.empty())
       throw std::invalid_argument("Fork::apply() does not take a " + std::string(name) +
-                                  ": only nodes, pods on nodes and removals of pods");
+                                  ": only nodes, pods on nodes, removals of pods and nominations");
 }
 
 // ForkHistory
@@ -148,6 +148,19 @@ std::vector<PodPtr> EngineOfFork::pods_on(const std::string& node_name) {
   return node != nullptr ? node->pods : std::vector<PodPtr>();
 }
 
+std::vector<NodeIndex> EngineOfFork::nodes_in_order() {
+  std::vector<NodeIndex> nodes;
+  for (const NodeInfo* const node : engine_->cluster().cache().nodes_in_order())
+    nodes.push_back(engine_->find_node(node->name));
+  return nodes;
+}
+
+std::vector<PodPtr> EngineOfFork::pods_below(NodeIndex node, std::int32_t priority) {
+  std::vector<PodPtr> pods = pods_on(std::string(engine_->node_name(node)));
+  std::erase_if(pods, [&](const PodPtr& pod) { return pod->priority >= priority; });
+  return pods;
+}
+
 // EngineFork
 
 EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared)
@@ -231,6 +244,21 @@ CopiesAnswer EngineFork::copies_that_fit(std::span<const PodToPlace> pods, const
   history_.check_not_spent();
   check_prepared_(pods);
   return engine_.copies_that_fit(pods, limits);
+}
+
+DryRunResult EngineFork::dry_run(const DryRunRequest& request) {
+  history_.check_not_spent();
+  check_prepared_(request.preemptors);
+  return engine_.ask_about_victims(request, request.lists,
+                                   [](const auto& own, const Backend& engine) { return engine.dry_run(own); });
+}
+
+std::vector<Status> EngineFork::statuses_without_victims(const DryRunRequest& request) {
+  history_.check_not_spent();
+  check_prepared_(request.preemptors);
+  return engine_.ask_about_victims(request, request.lists, [](const auto& own, const Backend& engine) {
+    return engine.statuses_without_victims(own);
+  });
 }
 
 void EngineFork::apply(std::span<const ClusterChange> changes) {

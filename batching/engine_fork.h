@@ -120,6 +120,17 @@ class EngineOfFork {
   /// Fork::node_object(), Fork::pods_on()
   NodePtr node_object(const std::string& name);
   std::vector<PodPtr> pods_on(const std::string& node_name);
+  /// Fork::nodes_in_order(), Fork::pods_below(), by the nodes of this engine.
+  std::vector<NodeIndex> nodes_in_order();
+  std::vector<PodPtr> pods_below(NodeIndex node, std::int32_t priority);
+  /// Calls ask(request, engine) with the preemptors as this engine has prepared them. @param lists  by its nodes
+  template <class Ask>
+  auto ask_about_victims(const DryRunRequest& request, std::span<const VictimList> lists, const Ask& ask) {
+    std::vector<PodToPlace> preemptors;
+    preemptors.reserve(request.preemptors.size());
+    for (const PodToPlace& pod : request.preemptors) preemptors.push_back(prepared(pod));
+    return ask(DryRunRequest{preemptors, lists, request.runs}, std::as_const(*engine_));
+  }
   /// commit_copies(), and `use` of the result: when that throws, nothing of the batch has happened.
   template <class Use>
   BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits, Use use) {
@@ -153,6 +164,8 @@ class EngineFork : public Fork {
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
+  DryRunResult dry_run(const DryRunRequest& request) override;
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
@@ -162,6 +175,10 @@ class EngineFork : public Fork {
   std::string node_of_pod(const std::string& uid) override { return engine_.node_of_pod(uid); }
   NodePtr node_object(const std::string& name) override { return engine_.node_object(name); }
   std::vector<PodPtr> pods_on(const std::string& node_name) override { return engine_.pods_on(node_name); }
+  std::vector<NodeIndex> nodes_in_order() override { return engine_.nodes_in_order(); }
+  std::vector<PodPtr> pods_below(NodeIndex node, std::int32_t priority) override {
+    return engine_.pods_below(node, priority);
+  }
   Backend& as_engine() override { return engine_.engine(); }
   std::uint64_t own_bytes() const override { return sizeof(EngineFork) + engine_.bytes() + history_.bytes(); }
 

@@ -84,6 +84,7 @@ class NodeSides {
   /// @param guests  null: there are none
   NodeSides(ClassTable& table, GuestSides* guests) : table_(table), guests_(guests) {}
   ClassTable& table() const { return table_; }
+  GuestSides* guests() const { return guests_; }  ///< null: there are none
   /// ClassTable::node_side()
   NodeSideView of(std::int32_t pod_class, NodeSet node_set = NodeSet::kNarrows) const {
     return view(table_.node_side(pod_class, node_set), pod_class, node_set);

@@ -8,18 +8,10 @@
 #include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
-#include "batching/unknown_pod.h"
 #include "batching/verdicts.h"
 
 namespace berth {
 namespace {
-
-/// What can be told without the engine that prepares pods, from which the fork may be separated.
-/// @throws std::logic_error naming the first pod that was never compiled
-void check_known(std::span<const PodToPlace> pods) {
-  for (const PodToPlace& pod : pods)
-    if (pod.handle == 0) throw_not_prepared(*pod.pod);
-}
 
 bool needs_no_row(const PodToPlace& /*known*/) { return false; }
 
@@ -218,6 +210,16 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   if (!done) place_copy(pod, node_name, engine().engine());
   history_.add(std::move(step));
   self_->note_change();
+}
+
+/// The pods as the engine knows them, to be asked about without a row. @return nullopt: the overlay cannot answer
+std::optional<std::vector<PodToPlace>> OverlayFork::known_now(std::span<const PodToPlace> pods, Reading& reading) {
+  std::vector<PodToPlace> known;
+  do {
+    known = prepared(pods, reading);
+    if (asks_hosts(known, reading) || !reading.is_live() || !follow_new_columns(reading)) return std::nullopt;
+  } while (any_stale(known, *source_->live));
+  return known;
 }
 
 /// Runs look(pod) with the pod as the engine knows it, if the overlay can answer.

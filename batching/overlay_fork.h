@@ -17,6 +17,7 @@
 #include "batching/engine_fork.h"
 #include "batching/excluded_nodes.h"
 #include "batching/fork_source.h"
+#include "batching/pods_in_order.h"
 
 namespace berth {
 
@@ -42,6 +43,8 @@ class OverlayFork : public Fork {
   void amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
                   std::span<std::int64_t> requested, std::span<std::int64_t> allocatable) override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
+  DryRunResult dry_run(const DryRunRequest& request) override;
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
@@ -52,6 +55,8 @@ class OverlayFork : public Fork {
   std::string node_of_pod(const std::string& uid) override;
   NodePtr node_object(const std::string& name) override;
   std::vector<PodPtr> pods_on(const std::string& node_name) override;
+  std::vector<NodeIndex> nodes_in_order() override;
+  std::vector<PodPtr> pods_below(NodeIndex node, std::int32_t priority) override;
   Backend& as_engine() override { return engine().engine(); }
   std::uint64_t own_bytes() const override;
 
@@ -70,6 +75,7 @@ class OverlayFork : public Fork {
   bool on_overlay(Body body);
   template <class NeedsRow, class Look>
   bool look_at(const PodToPlace& pod, NeedsRow needs_row, Look look);
+  std::optional<std::vector<PodToPlace>> known_now(std::span<const PodToPlace> pods, Reading& reading);
   const KeptNodes* accepting_now(const PodToPlace& pod);
   bool ask_nodes(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::vector<std::uint8_t>& accepts) const;
   std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
@@ -117,6 +123,13 @@ class OverlayFork : public Fork {
   void lay_guest(std::int32_t slot, const NodePtr& node);
   void note_guest(std::int32_t slot);
 
+  // Preemption.
+  template <class Ask, class AskEngine>
+  auto ask_about_victims(const DryRunRequest& request, Ask ask, AskEngine ask_engine);
+  bool has_unknown_victims(std::span<const VictimList> lists);
+  std::vector<PodPtr> unchanged_pods_on(const std::string& node_name) const;
+  const PodsInOrder& pods_in_order();
+
   EngineOfFork& engine();
   std::shared_ptr<const ClusterCache> cluster_as_opened();
   NodeIndex own_index(NodeIndex of_engine);
@@ -133,9 +146,11 @@ class OverlayFork : public Fork {
   std::unordered_map<std::string, std::uint64_t> changed_since_;
   std::uint64_t journal_seen_;  ///< up to where changed_since_ is complete
   GuestDomains guest_domains_;
-  ExcludedNodes touched_;            ///< nodes whose load differs from the engine's, or may
-  std::uint64_t live_log_seen_ = 0;  ///< position in the engine's log up to which touched_ is complete
-  AcceptingNodes accepting_;         ///< of `state_`
+  ExcludedNodes touched_;                       ///< nodes whose load differs from the engine's, or may
+  std::uint64_t live_log_seen_ = 0;             ///< position in the engine's log up to which touched_ is complete
+  AcceptingNodes accepting_;                    ///< of `state_`
+  std::unique_ptr<PodsInOrder> pods_in_order_;  ///< null: nobody asked
+  std::size_t changed_in_order_ = 0;            ///< pods of changed_since_ that pods_in_order_ knows
   ForkHistory history_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 

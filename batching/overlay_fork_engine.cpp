@@ -70,6 +70,7 @@ EngineOfFork& OverlayFork::engine() {
   ++*source_->own_engines;
   reopen_with_.reset();
   accepting_.clear();
+  pods_in_order_.reset();
   const Reading reading(*source_);  // what the state reads does not change while it goes
   state_.reset();
   return *engine_;
@@ -100,6 +101,7 @@ void OverlayFork::as_one(const std::function<void()>& calls) {
   } catch (...) {
     take_back();
     engine_.reset();
+    pods_in_order_.reset();
     const Reading reading(*source_);
     state_.reset();
     reopen_with_ = std::move(before);
@@ -117,6 +119,7 @@ std::uint64_t OverlayFork::own_bytes() const {
   bytes += changed_since_.size() * heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::uint64_t));
   bytes += names_.size() * heap_block_bytes(kNode + sizeof(std::int32_t) + sizeof(std::string));
   bytes += index_of_name_.size() * heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::int32_t));
+  if (pods_in_order_ != nullptr) bytes += pods_in_order_->bytes();
   if (engine_ != nullptr) return bytes + engine_->bytes();
   if (state_ == nullptr) return bytes;
   return bytes + sizeof(CommitState) + state_->snapshot.own_bytes() + state_->log.bytes() +

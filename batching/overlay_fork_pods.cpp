@@ -58,6 +58,10 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
       for (const PodPtr& pod : pods_on(name, When::kNow)) look_at(pod, name);
       continue;
     }
+    if (const auto* nomination = std::get_if<NominationUpsert>(&change)) {
+      look_at(nomination->pod, nomination->node_name);
+      continue;
+    }
     const auto* upsert = std::get_if<PodUpsert>(&change);
     if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
     const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
@@ -100,6 +104,8 @@ bool OverlayFork::follow_as_one(std::span<const ClusterChange> changes) {
 
 /// Of a pod.
 void OverlayFork::apply_one(const ClusterChange& change) {
+  if (const auto* nomination = std::get_if<NominationUpsert>(&change))
+    return state_->nominations.set(nomination->pod, nomination->node_name, state_->table, state_->snapshot);
   const auto* upsert = std::get_if<PodUpsert>(&change);
   const std::string uid = upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid;
   leave(uid);

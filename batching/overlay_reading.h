@@ -6,11 +6,20 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <span>
 
 #include "batching/commit_state.h"
 #include "batching/overlay_fork.h"
+#include "batching/unknown_pod.h"
 
 namespace berth {
+
+/// What can be told without the engine that prepares pods, from which the fork may be separated.
+/// @throws std::logic_error naming the first pod that was never compiled
+inline void check_known(std::span<const PodToPlace> pods) {
+  for (const PodToPlace& pod : pods)
+    if (pod.handle == 0) throw_not_prepared(*pod.pod);
+}
 
 /// The engine does not change while this exists. Where the fork reads an engine no more, it keeps nobody waiting.
 class OverlayFork::Reading {

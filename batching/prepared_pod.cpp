@@ -7,9 +7,9 @@
 
 namespace berth {
 
-PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
-                         const Snapshot& snapshot)
-    : pod_(*pod.pod), snapshot_(snapshot), class_index_(pod.class_index) {
+PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, GuestSides* guests,
+                         const Nominations& nominations, const Snapshot& snapshot)
+    : pod_(*pod.pod), snapshot_(snapshot), guests_(guests), class_index_(pod.class_index) {
   if (class_index_ == -1 || table.is_stale(pod)) throw_not_prepared(pod_);
   if (ClassTable::is_error(class_index_)) {
     error_ = table.error(class_index_);
@@ -24,7 +24,7 @@ PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const N
   own_node_ = nominations.node_of(pod_);
   if (own_node_ < 0) return;
   open_row_ = row_;
-  if (!row_->is_outside_node_set(own_node_)) return;
+  if (!view(*row_, NodeSet::kNarrows).is_outside_node_set(own_node_)) return;
   open_row_ = table.built_node_side(class_index_, NodeSet::kIgnored);
   if (open_row_ == nullptr) throw_not_prepared(pod_);
 }
@@ -40,7 +40,8 @@ NodeVerdict PreparedPod::pre_filter_verdict(std::int32_t node) const {
 
 NodeVerdict PreparedPod::outside_verdict(std::int32_t node) const {
   return {StatusCode::kUnschedulableAndUnresolvable,
-          plugin_without_node(*pod_class_, *profile_, *row_, node, snapshot_.node(node).name), true};
+          plugin_without_node(*pod_class_, *profile_, view(*row_, NodeSet::kNarrows), node, snapshot_.node(node).name),
+          true};
 }
 
 std::string_view plugin_without_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,

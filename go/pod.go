@@ -99,6 +99,20 @@ func (p *Pod) UID() (string, error) {
 	return c.copied(), nil
 }
 
+// Priority is spec.priority, or 0: by it kube-scheduler's queue orders pods, and preemption says who may evict whom.
+func (p *Pod) Priority() (int32, error) {
+	c := begin("Pod.Priority")
+	defer c.end()
+	if err := c.use(&p.handle); err != nil {
+		return 0, err
+	}
+	var priority C.int32_t
+	if err := c.failed(C.berth_pod_priority(p.p, &priority, &c.err)); err != nil {
+		return 0, err
+	}
+	return int32(priority), nil
+}
+
 // Class is the number of the pod's class: pods that no rule can tell apart have the same, as of now.
 func (p *Pod) Class() (uint64, error) {
 	c := begin("Pod.Class")

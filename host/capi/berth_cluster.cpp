@@ -206,6 +206,10 @@ berth_status berth_pod_uid(const berth_pod* pod, berth_str* uid, berth_error* er
   return guarded(error, [&] { needed(uid, "uid") = str_of(callable(pod, "pod").pod->pod->uid); });
 }
 
+berth_status berth_pod_priority(const berth_pod* pod, int32_t* priority, berth_error* error) {
+  return guarded(error, [&] { needed(priority, "priority") = callable(pod, "pod").pod->pod->given->priority; });
+}
+
 berth_status berth_pod_class(const berth_pod* pod, uint64_t* number, berth_error* error) {
   return guarded(error, [&] {
     const PodHandle& handle = *callable(pod, "pod").pod;

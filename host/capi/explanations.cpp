@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "host/capi/api_error.h"
 #include "host/capi/json_text.h"
@@ -13,44 +15,68 @@
 #include "host/objects/interruption.h"
 #include "host/objects/pod_copy.h"
 #include "host/preemption/default_preemption.h"
+#include "host/preemption/fork_preemption.h"
 #include "host/scheduler/explain_document.h"
 
 namespace berth::capi {
 namespace {
 
-/// A pod in an engine that is in the state that is asked about.
-struct AskedEngine {
-  const Backend& engine;
-  DefaultPreemption& preemption;
-  PodToPlace pod;  ///< prepared there
-
-  Evaluation evaluate() const { return engine.evaluate(pod); }
-  PreemptionResult preempt() const { return preemption.evaluate({&pod, 1}).front(); }
-  std::string_view node_name(NodeIndex node) const { return engine.node_name(node); }
+/// A pod in the state that is asked about.
+class AskedState {
+ public:
+  virtual ~AskedState() = default;
+  virtual Evaluation evaluate() = 0;
+  virtual PodVerdicts verdicts() = 0;  ///< of the nodes, in any order
+  virtual PreemptionResult preempt() = 0;
+  virtual std::string_view node_name(NodeIndex node) const = 0;
 };
 
-/// Calls ask(AskedEngine): with the engine of the cluster where that is in the state, and otherwise with one that is
-/// opened for the call, which costs as much as loading the cluster.
+/// That of the cluster, whose engine keeps what preemption finds out.
+class AskedEngine : public AskedState {
+ public:
+  AskedEngine(const Backend& engine, DefaultPreemption& preemption, const PodToPlace& pod)
+      : engine_(engine), preemption_(preemption), pod_(pod) {}
+  Evaluation evaluate() override { return engine_.evaluate(pod_); }
+  PodVerdicts verdicts() override { return engine_.verdicts(pod_); }
+  PreemptionResult preempt() override { return preemption_.evaluate({&pod_, 1}).front(); }
+  std::string_view node_name(NodeIndex node) const override { return engine_.node_name(node); }
+
+ private:
+  const Backend& engine_;
+  DefaultPreemption& preemption_;
+  const PodToPlace& pod_;
+};
+
+class AskedFork : public AskedState {
+ public:
+  AskedFork(const State& state, const PodToPlace& pod) : state_(state), pod_(pod) {}
+  Evaluation evaluate() override { return state_.fork.evaluate(pod_); }
+  PodVerdicts verdicts() override { return state_.fork.verdicts_on(pod_, state_.fork.nodes_in_order()); }
+  PreemptionResult preempt() override {
+    return candidates_in_fork(pod_, state_.fork, state_.facts.side->budgets, victims_);
+  }
+  std::string_view node_name(NodeIndex node) const override { return state_.fork.node_name(node); }
+
+ private:
+  const State& state_;
+  const PodToPlace& pod_;
+  std::vector<PodPtr> victims_;  ///< keeps them
+};
+
+/// Calls ask(AskedState&).
 template <class Ask>
-void ask_engine(const State& state, const PodToPlace& pod, Ask ask) {
+void ask_in(const State& state, const PodToPlace& pod, Ask ask) {
   const auto ask_cluster = [&](const Backend& engine, DefaultPreemption& preemption) {
-    ask(AskedEngine{engine, preemption, pod});
+    AskedEngine asked(engine, preemption, pod);
+    ask(asked);
   };
   if (state.is_of_cluster && state.cluster.ask_engine(state.facts.version, ask_cluster)) return;
-  const std::unique_ptr<Fork> fork = state.fork.fork();
-  Backend& engine = fork->as_engine();
-  PodToPlace prepared{.pod = pod.pod, .profile = pod.profile};
-  engine.prepare({&prepared, 1});
-  DefaultPreemption preemption(engine, engine.cluster().cache(), state.facts.side->budgets);
-  ask(AskedEngine{engine, preemption, prepared});
+  AskedFork asked(state, pod);
+  ask(asked);
 }
 
 const Profile& profile_of(const State& state, const PodToPlace& pod) {
   return state.cluster.engine().config.profiles[static_cast<std::size_t>(pod.profile)];
-}
-
-bool fits_somewhere(const Evaluation& evaluation) {
-  return std::ranges::any_of(evaluation.nodes, [](const NodeEvaluation& node) { return node.feasible; });
 }
 
 void refuse_not_judged(const ReadPod& pod) {
@@ -59,11 +85,14 @@ void refuse_not_judged(const ReadPod& pod) {
 }
 
 /// Why preemption has nothing to do; empty: it has.
-std::string why_no_preemption(const Profile& profile, const Evaluation& evaluation) {
+/// @param nodes  NodeVerdict or NodeEvaluation of each node @param accepts  of one
+template <class Node, class Accepts>
+std::string why_no_preemption(const Profile& profile, const std::string& error, const std::vector<Node>& nodes,
+                              Accepts accepts) {
   if (!preempts(profile)) return "the profile runs no " + std::string(kDefaultPreemptionName);
-  if (!evaluation.error.empty()) return evaluation.error;
-  if (evaluation.nodes.empty()) return evaluation.message;
-  return fits_somewhere(evaluation) ? "a node accepts the pod without it" : "";
+  if (!error.empty()) return error;
+  if (nodes.empty()) return std::string(kNoNodesText);
+  return std::ranges::any_of(nodes, accepts) ? "a node accepts the pod without it" : "";
 }
 
 /// Runs `ask`, which calls the engine. @return BERTH_OK, or why it was interrupted
@@ -89,10 +118,10 @@ void add_candidate_columns(Result& result) {
 }
 
 /// @param preemption  without candidates: the columns are empty
-void write_candidates(const PreemptionResult& preemption, const AskedEngine& engine, NodeTable& names, Result& result) {
+void write_candidates(const PreemptionResult& preemption, const AskedState& state, NodeTable& names, Result& result) {
   std::map<std::uint32_t, std::size_t> by_number;
   for (std::size_t i = 0; i < preemption.candidates.size(); ++i)
-    by_number.emplace(names.number_of(std::string(engine.node_name(preemption.candidates[i].node))), i);
+    by_number.emplace(names.number_of(std::string(state.node_name(preemption.candidates[i].node))), i);
   auto& nodes = result.column<std::uint32_t>(BERTH_COLUMN_NODE);
   auto& violations = result.column<std::int32_t>(BERTH_COLUMN_VIOLATIONS);
   auto& best = result.column<std::uint8_t>(BERTH_COLUMN_BEST);
@@ -136,14 +165,16 @@ Answer preempt(const State& given, const std::shared_ptr<Cluster>& cluster, cons
   const berth_status status = unless_stopped(watch, [&] {
     const MovedState moved(given, pod, flags);
     const State state = moved.state();
-    ask_engine(state, to_place, [&](const AskedEngine& engine) {
+    ask_in(state, to_place, [&](AskedState& asked) {
       PreemptionResult preemption;
-      result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
+      const PodVerdicts verdicts = asked.verdicts();
+      result->message = why_no_preemption(profile_of(state, to_place), verdicts.error, verdicts.nodes,
+                                          [](const NodeVerdict& verdict) { return verdict.accepts(); });
       if (result->message.empty()) {
-        preemption = engine.preempt();
+        preemption = asked.preempt();
         result->message = preemption.error.empty() ? preemption.message : preemption.error;
       }
-      write_candidates(preemption, engine, cluster->nodes(), *result);
+      write_candidates(preemption, asked, cluster->nodes(), *result);
     });
   });
   if (status == BERTH_OK) return {std::move(result), status};
@@ -178,11 +209,13 @@ Answer explain(const State& given, const std::shared_ptr<Cluster>& cluster, cons
       explanation.evaluation = state.fork.evaluate(to_place);
       return write([&](NodeIndex node) { return state.fork.node_name(node); });
     }
-    ask_engine(state, to_place, [&](const AskedEngine& engine) {
-      explanation.evaluation = engine.evaluate();
-      if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
-        explanation.preemption = engine.preempt();
-      write([&](NodeIndex node) { return engine.node_name(node); });
+    ask_in(state, to_place, [&](AskedState& asked) {
+      explanation.evaluation = asked.evaluate();
+      if (why_no_preemption(profile_of(state, to_place), explanation.evaluation.error, explanation.evaluation.nodes,
+                            [](const NodeEvaluation& node) { return node.feasible; })
+              .empty())
+        explanation.preemption = asked.preempt();
+      write([&](NodeIndex node) { return asked.node_name(node); });
     });
   });
   if (status != BERTH_OK) result = std::make_unique<Result>(cluster, given.facts.version);

@@ -112,6 +112,7 @@ bool Snapshot::update_order(const ClusterCache& cache) {
   fixed.rank = std::move(ranks);
   order_moves_ += is_moved ? 1 : 0;
   order_generation_ = cache.order_generation();
+  ++order_version_;
   return true;
 }
 

@@ -172,7 +172,7 @@ class Snapshot {
     return (guests_.empty() ? fixed_->rank : guest_rank_)[static_cast<std::size_t>(i)];
   }
   /// Changes with in_order().
-  std::uint64_t order_version() const { return order_generation_.value_or(0); }
+  std::uint64_t order_version() const { return order_version_; }
   /// How often nodes that stayed changed places among themselves: with zones, when a node goes.
   std::uint64_t order_moves() const { return order_moves_; }
   /// Valid until nodes come or go.
@@ -340,7 +340,8 @@ class Snapshot {
   bool placement_may_wrap_ = false;
   bool lacks_column_ = false;
   std::uint64_t resources_built_ = 0;
-  std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
+  std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: the order is to be read again
+  std::uint64_t order_version_ = 0;
   std::uint64_t order_moves_ = 0;
 };
 

@@ -40,6 +40,7 @@ std::int32_t Snapshot::add_node(const NodeInfo& info, const ClusterCache& cache)
   fixed.free_slots.pop_back();
   follow(slot, info);
   read_image_sizes(*info.node, cache);
+  order_generation_.reset();  // a node that went and comes back keeps its place in the order, but not its slot
   return slot;
 }
 

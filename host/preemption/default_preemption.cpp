@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +11,7 @@
 
 #include "host/cluster/name_hash.h"
 #include "host/framework/draw_bits.h"
-#include "host/framework/status.h"
-#include "host/objects/interruption.h"
+#include "host/preemption/all_candidates.h"
 #include "host/preemption/candidate_cost.h"
 #include "host/preemption/shortlist.h"
 #include "host/preemption/victim_bounds.h"
@@ -25,95 +23,6 @@ namespace {
 /// Nodes that are tried at once, twice as many each time: those with the smallest bounds mostly have the best
 /// candidate.
 constexpr std::size_t kTriedFirst = 48;
-
-constexpr std::string_view kNotHelpful = "Preemption is not helpful for scheduling";
-constexpr std::string_view kNoVictims = "No preemption victims found for incoming pod";
-constexpr std::string_view kKeptBudget = "Preemption would violate a PodDisruptionBudget";
-constexpr std::string_view kTerminating = "not eligible due to a terminating pod on the nominated node.";
-
-/// Why the pod may not preempt now; empty when it may (4.2).
-/// @param verdict_on  verdict_on(NodeIndex) of the pod
-template <class VerdictOn>
-std::string_view ineligibility(const Pod& pod, const VictimLists& nodes, VerdictOn verdict_on) {
-  if (pod.preemption_policy == PreemptionPolicy::kNever) return kPolicyNeverText;
-  const std::string& nominated = pod.rare().nominated_node_name;
-  const std::size_t position = nominated.empty() ? nodes.size() : nodes.find(nominated);
-  if (position == nodes.size()) return {};
-  const NodeVerdict verdict = verdict_on(nodes.index(position));
-  if (verdict.code == StatusCode::kUnschedulableAndUnresolvable) return {};
-  const std::vector<PodPtr>& there = nodes.node(position).pods;
-  const bool waits = std::any_of(there.begin(), there.end(), [&](const PodPtr& other) {
-    return other->priority < pod.priority && other->terminating && other->rare().preempted;
-  });
-  return waits ? kTerminating : std::string_view();
-}
-
-/// The dry runs of preemptors, made as one request.
-class Request {
- public:
-  explicit Request(VictimLists& lists) : victims_(lists) {}
-
-  /// @param preemptor  position among the preemptors
-  void add(std::uint32_t preemptor, const Pod& pod, const PodVerdicts& verdicts) {
-    std::vector<std::uint32_t>& list_of = list_of_[pod.priority];
-    list_of.resize(victims_.size(), kNoList);
-    const Interruption* const interruption = current_interruption();
-    for (std::size_t position = 0; position < victims_.size(); ++position) {
-      check_interruption(interruption);
-      const auto slot = static_cast<std::size_t>(victims_.index(position).value);
-      if (!verdicts.nodes[slot].eviction_can_help()) continue;
-      if (list_of[position] == kNoList) {
-        const VictimList list = victims_.list(position, pod.priority);
-        if (list.victims.empty()) continue;
-        list_of[position] = static_cast<std::uint32_t>(lists_.size());
-        lists_.push_back(list);
-      }
-      runs_.push_back({preemptor, list_of[position]});
-    }
-  }
-
-  /// Valid while this exists. @param preemptors  as add() counts them
-  DryRunRequest of(std::span<const PodToPlace> preemptors) const { return {preemptors, lists_, runs_}; }
-  std::span<const DryRun> runs() const { return runs_; }
-  const VictimList& list(const DryRun& run) const { return lists_[run.list]; }
-
- private:
-  static constexpr std::uint32_t kNoList = UINT32_MAX;
-
-  VictimLists& victims_;
-  std::vector<VictimList> lists_;
-  std::map<std::int32_t, std::vector<std::uint32_t>> list_of_;  ///< [priority][position]
-  std::vector<DryRun> runs_;
-};
-
-/// As upstream's utilerrors.NewAggregate() shows them: each text once.
-std::string aggregate(const std::vector<std::string>& errors) {
-  std::vector<std::string_view> seen;
-  std::string text;
-  for (const std::string& error : errors) {
-    if (std::find(seen.begin(), seen.end(), error) != seen.end()) continue;
-    seen.emplace_back(error);
-    text += (text.empty() ? "" : ", ") + error;
-  }
-  return seen.size() == 1 ? text : "[" + text + "]";
-}
-
-/// @param limits  of the preemptor
-NodeFinding finding_of(const DryRunAnswer& answer, const VictimList& list, const PreemptionLimits& limits) {
-  if (!answer.without_victims.accepts()) return NodeFinding::kNoCandidate;
-  if (answer.kept_count == list.victims.size()) return NodeFinding::kNeedsNobody;
-  return limits.keeps_budgets && answer.violations > 0 ? NodeFinding::kNoCandidate : NodeFinding::kCandidate;
-}
-
-/// What upstream calls an error where the preemptor fits with all victims back: what AddPod leaves is not always what
-/// PreFilter finds (architecture.md, "One node with pods added").
-std::string needs_nobody_text(const Backend& backend, NodeIndex node) {
-  return "expected at least one victim pod on node \"" + std::string(backend.node_name(node)) + "\"";
-}
-
-PreemptionCandidate candidate_of(const VictimList& list, const DryRunResult& result, const DryRunAnswer& answer) {
-  return {list.node, evicted_victims(list.victims, result, answer), answer.violations};
-}
 
 /// @param ranks  of the victims of the list
 CandidateCost cost_of(const VictimRanks& ranks, const DryRunResult& result, const DryRunAnswer& answer) {
@@ -130,73 +39,33 @@ CandidateCost cost_of(const VictimRanks& ranks, const DryRunResult& result, cons
   return cost;
 }
 
-/// The nodes where nothing is tried: eviction does not help, or there is nobody to evict.
-Diagnosis diagnosis_of(std::int64_t nodes, std::int64_t resolvable_nodes, std::int64_t nodes_with_victims) {
-  Diagnosis diagnosis;
-  diagnosis.node_count = nodes;
-  if (resolvable_nodes < nodes) diagnosis.reason_counts[std::string(kNotHelpful)] = nodes - resolvable_nodes;
-  if (nodes_with_victims < resolvable_nodes)
-    diagnosis.reason_counts[std::string(kNoVictims)] = resolvable_nodes - nodes_with_victims;
-  return diagnosis;
-}
+/// The state of an engine.
+class StateOfEngine : public PreemptedState {
+ public:
+  /// @param lists  of the engine, refreshed
+  StateOfEngine(const Backend& engine, VictimLists& lists) : engine_(engine), lists_(lists) {}
+  std::size_t size() const override { return lists_.size(); }
+  NodeIndex index(std::size_t position) const override { return lists_.index(position); }
+  std::size_t find(std::string_view node_name) const override { return lists_.find(node_name); }
+  std::string_view node_name(NodeIndex node) const override { return engine_.node_name(node); }
+  std::vector<PodPtr> pods_below(std::size_t position, std::int32_t priority) override {
+    std::vector<PodPtr> pods = lists_.node(position).pods;
+    std::erase_if(pods, [&](const PodPtr& pod) { return pod->priority >= priority; });
+    return pods;
+  }
+  VictimList list(std::size_t position, std::int32_t priority) override { return lists_.list(position, priority); }
+  PodVerdicts verdicts(const PodToPlace& pod) override { return engine_.verdicts(pod); }
+  DryRunResult dry_run(const DryRunRequest& request) override { return engine_.dry_run(request); }
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) override {
+    return engine_.statuses_without_victims(request);
+  }
 
-/// Why there is no candidate.
-struct Refusal {
-  std::string message;
-  std::string error;  ///< non-empty: the cycle ends with this error
+ private:
+  const Backend& engine_;
+  VictimLists& lists_;
 };
 
-/// @param errors  needs_nobody_text() of nodes, in node order
-Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std::vector<std::string> errors,
-                         const Backend& backend, VictimLists& lists) {
-  Request request(lists);
-  request.add(0, *pod.pod, verdicts);
-  const auto resolvable_nodes = std::count_if(verdicts.nodes.begin(), verdicts.nodes.end(),
-                                              [](const NodeVerdict& verdict) { return verdict.eviction_can_help(); });
-  Diagnosis diagnosis = diagnosis_of(static_cast<std::int64_t>(lists.size()), resolvable_nodes,
-                                     static_cast<std::int64_t>(request.runs().size()));
-  for (const Status& status : backend.statuses_without_victims(request.of({&pod, 1}))) {
-    if (status.code == StatusCode::kError) errors.push_back(status.message());
-    if (status.ok()) ++diagnosis.reason_counts[std::string(kKeptBudget)];
-    for (const std::string& reason : status.reasons) ++diagnosis.reason_counts[reason];
-  }
-  return {fit_error_text(diagnosis), errors.empty() ? "" : aggregate(errors)};
-}
-
-CandidateCost cost_of(const PreemptionCandidate& candidate) {
-  CandidateCost cost(candidate.violations);
-  VictimRanks ranks;
-  for (const Pod* const victim : candidate.victims) {
-    ranks.add(*victim);
-    cost.add_victim(ranks, ranks.priorities.size() - 1);
-  }
-  return cost;
-}
-
 }  // namespace
-
-bool preempts(const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, kDefaultPreemptionName); }
-
-std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes) {
-  return fit_error_text(diagnosis_of(nodes, resolvable_nodes, 0));
-}
-
-std::vector<std::size_t> best_candidates(std::span<const PreemptionCandidate> candidates) {
-  std::vector<std::size_t> best;
-  std::optional<CandidateCost> least;
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    const CandidateCost cost = cost_of(candidates[c]);
-    if (least && cost > *least) continue;
-    if (!least || cost < *least) best.clear();
-    least = cost;
-    best.push_back(c);
-  }
-  return best;
-}
-
-std::optional<CandidateLoss> why_not_chosen(const PreemptionCandidate& candidate, const PreemptionCandidate& best) {
-  return cost_of(candidate).loss_to(cost_of(best));
-}
 
 DefaultPreemption::DefaultPreemption(const Backend& backend, const ClusterCache& cache,
                                      std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
@@ -210,37 +79,8 @@ void DefaultPreemption::note_eviction(const Pod& pod) {
 
 std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToPlace> pods) {
   lists_.refresh();
-  std::vector<PreemptionResult> results(pods.size());
-  std::vector<PodVerdicts> verdicts;
-  Request request(lists_);
-  for (std::size_t p = 0; p < pods.size(); ++p) {
-    verdicts.push_back(backend_.verdicts(pods[p]));
-    results[p].error = verdicts[p].error;
-    if (!results[p].error.empty()) continue;
-    results[p].message = ineligibility(
-        *pods[p].pod, lists_, [&](NodeIndex node) { return verdicts[p].nodes[static_cast<std::size_t>(node.value)]; });
-    results[p].eligible = results[p].message.empty();
-    if (results[p].eligible) request.add(static_cast<std::uint32_t>(p), *pods[p].pod, verdicts[p]);
-  }
-  const DryRunResult answers = backend_.dry_run(request.of(pods));
-  std::vector<std::vector<std::string>> errors(pods.size());
-  for (std::size_t r = 0; r < answers.answers.size(); ++r) {
-    const DryRun& run = request.runs()[r];
-    const VictimList& list = request.list(run);
-    const NodeFinding finding = finding_of(answers.answers[r], list, limits_);
-    if (finding == NodeFinding::kNeedsNobody) errors[run.preemptor].push_back(needs_nobody_text(backend_, list.node));
-    if (finding == NodeFinding::kCandidate)
-      results[run.preemptor].candidates.push_back(candidate_of(list, answers, answers.answers[r]));
-  }
-  for (std::size_t p = 0; p < pods.size(); ++p) {
-    PreemptionResult& result = results[p];
-    result.best = best_candidates(result.candidates);
-    if (!result.eligible || !result.candidates.empty()) continue;
-    Refusal refusal = why_no_candidate(pods[p], verdicts[p], std::move(errors[p]), backend_, lists_);
-    result.message = std::move(refusal.message);
-    result.error = std::move(refusal.error);
-  }
-  return results;
+  StateOfEngine state(backend_, lists_);
+  return all_candidates(pods, state, limits_);
 }
 
 PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const Profile& profile,
@@ -256,7 +96,8 @@ PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const P
   CandidateRow& row = rows_.row_for(pod, backend_, lists_);
   choice.error = leave_out_before(pod, row);
   if (!choice.error.empty()) return choice;
-  choice.message = ineligibility(*pod.pod, lists_,
+  StateOfEngine state(backend_, lists_);
+  choice.message = ineligibility(*pod.pod, state,
                                  [&](NodeIndex node) { return backend_.verdicts_on(pod, {&node, 1}).nodes.front(); });
   choice.eligible = choice.message.empty();
   if (!choice.eligible) return choice;
@@ -269,10 +110,10 @@ PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const P
   std::vector<std::string> errors;
   leave_out(pod, row.with(NodeFinding::kNeedsNobody), row);
   for (const std::uint32_t position : row.with(NodeFinding::kNeedsNobody))
-    errors.push_back(needs_nobody_text(backend_, lists_.index(position)));
-  Refusal refusal = why_no_candidate(pod, backend_.verdicts(pod), std::move(errors), backend_, lists_);
-  choice.message = std::move(refusal.message);
-  choice.error = std::move(refusal.error);
+    errors.push_back(needs_nobody_text(state.node_name(lists_.index(position))));
+  NoCandidate why = why_no_candidate(pod, backend_.verdicts(pod), std::move(errors), state);
+  choice.message = std::move(why.message);
+  choice.error = std::move(why.error);
   return choice;
 }
 
@@ -286,7 +127,8 @@ PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const 
   const auto verdict_on = [&](NodeIndex node) -> NodeVerdict& {
     return verdicts.nodes[static_cast<std::size_t>(node.value)];
   };
-  choice.message = ineligibility(*pod.pod, lists_, verdict_on);
+  StateOfEngine state(backend_, lists_);
+  choice.message = ineligibility(*pod.pod, state, verdict_on);
   choice.eligible = choice.message.empty();
   if (!choice.eligible) return choice;
   std::vector<std::size_t> potential;
@@ -304,7 +146,7 @@ PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const 
     const DryRunResult result = backend_.dry_run({{&pod, 1}, {&list, 1}, {&run, 1}});
     const DryRunAnswer& answer = result.answers.front();
     const NodeFinding finding = finding_of(answer, list, limits_);
-    if (finding == NodeFinding::kNeedsNobody) errors.push_back(needs_nobody_text(backend_, list.node));
+    if (finding == NodeFinding::kNeedsNobody) errors.push_back(needs_nobody_text(state.node_name(list.node)));
     if (finding != NodeFinding::kCandidate) continue;
     PreemptionCandidate found = candidate_of(list, result, answer);
     const bool is_second_choice = is_preferred && !is_preferred(found);
@@ -316,9 +158,9 @@ PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const 
   }
   choice.candidate = std::move(best);
   if (choice.candidate) return choice;
-  Refusal refusal = why_no_candidate(pod, verdicts, std::move(errors), backend_, lists_);
-  choice.message = std::move(refusal.message);
-  choice.error = std::move(refusal.error);
+  NoCandidate why = why_no_candidate(pod, verdicts, std::move(errors), state);
+  choice.message = std::move(why.message);
+  choice.error = std::move(why.error);
   return choice;
 }
 

@@ -4,11 +4,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "host/framework/go_sort.h"
 #include "host/framework/label_problems.h"
 
 namespace berth {
+namespace {
+
+/// @param victims  in the order of their node
+std::vector<Victim> in_reprieve_order(std::vector<Victim> victims, const DisruptionBudgets& budgets) {
+  go_sort(std::span(victims), [](const Victim& a, const Victim& b) { return is_more_important(*a.pod, *b.pod); });
+  budgets.mark_violations(victims);
+  std::stable_partition(victims.begin(), victims.end(), [](const Victim& victim) { return victim.violates_budget; });
+  return victims;
+}
+
+}  // namespace
 
 bool is_more_important(const Pod& a, const Pod& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
@@ -81,10 +93,14 @@ std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priorit
   std::vector<Victim> victims;
   for (const PodPtr& pod : node.pods)
     if (pod->priority < priority) victims.push_back({pod.get(), false});
-  go_sort(std::span(victims), [](const Victim& a, const Victim& b) { return is_more_important(*a.pod, *b.pod); });
-  budgets.mark_violations(victims);
-  std::stable_partition(victims.begin(), victims.end(), [](const Victim& victim) { return victim.violates_budget; });
-  return victims;
+  return in_reprieve_order(std::move(victims), budgets);
+}
+
+std::vector<Victim> potential_victims(std::span<const PodPtr> lower_pods, const DisruptionBudgets& budgets) {
+  std::vector<Victim> victims;
+  victims.reserve(lower_pods.size());
+  for (const PodPtr& pod : lower_pods) victims.push_back({pod.get(), false});
+  return in_reprieve_order(std::move(victims), budgets);
 }
 
 std::vector<const Pod*> evicted_victims(std::span<const Victim> list, const DryRunResult& result,

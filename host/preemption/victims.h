@@ -62,6 +62,8 @@ class DisruptionBudgets {
 /// The pods of the node with a priority below `priority`, in the order in which they are reprieved: those that violate
 /// a budget first, each group by importance.
 std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priority, const DisruptionBudgets& budgets);
+/// The same of the pods of the node with such a priority, in its order.
+std::vector<Victim> potential_victims(std::span<const PodPtr> lower_pods, const DisruptionBudgets& budgets);
 
 /// The victims of a dry run, most important first. @param list  potential_victims()
 std::vector<const Pod*> evicted_victims(std::span<const Victim> list, const DryRunResult& result,

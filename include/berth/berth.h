@@ -331,6 +331,9 @@ BERTH_API berth_pod* berth_pod_retain(berth_pod* pod);
 BERTH_API void berth_pod_free(berth_pod** pod);
 /** metadata.uid, or "namespace/name" of a pod without one. @param uid [out] get. Any thread. */
 BERTH_API berth_status berth_pod_uid(const berth_pod* pod, berth_str* uid, berth_error* error);
+/** spec.priority, or 0: by it kube-scheduler's queue orders pods, and preemption says who may evict whom.
+ * @param priority [out] set. Any thread. */
+BERTH_API berth_status berth_pod_priority(const berth_pod* pod, int32_t* priority, berth_error* error);
 /** The number of the pod's class: pods that no rule can tell apart have the same, as of now. Numbers may be other ones
  * when the cluster has changed, and mean nothing between clusters. A backend without classes, and a pod that cannot be
  * judged, have one for each pod. */
@@ -451,9 +454,9 @@ BERTH_API berth_status berth_snapshot_check_bulk_until(const berth_snapshot* sna
 BERTH_API berth_status berth_snapshot_explain(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
                                               berth_result** result, berth_error* error);
 /** Whom the pod would evict, and where: upstream's dry run on every node where eviction can help, and its choice.
- * Evicts nobody. While the snapshot is of the cluster's version, the engine of the cluster is asked, and calls that
- * change the cluster wait meanwhile. Otherwise, and for a pod that is moved, the call opens an engine, which costs as
- * much as loading the cluster.
+ * Evicts nobody. While the snapshot is of the cluster's version, the engine of the cluster is asked, which keeps what
+ * it finds out for the next questions, and calls that change the cluster wait meanwhile. Otherwise, and for a pod that
+ * is moved, every node is asked anew.
  *
  * @param flags [in] BERTH_AS_MOVED
  * @param result [out] columns NODE, VIOLATIONS, BEST and VICTIM_BEGIN, one entry a candidate (VICTIM_BEGIN one more),

@@ -33,6 +33,7 @@ class Event(enum.IntEnum):
     SET_ASIDE = 2
     ILLEGAL = 3
     FINISHED = 4
+    EVICTED = 5
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Arrays:
     """Whether the last action named a node that does not take the pod, or none, [envs]."""
     done: NDArray[np.uint8]
     """Whether the episode is over, [envs]."""
+    evicted: NDArray[np.int32]
+    """Pods that were evicted since the reset, [envs]."""
 
     @classmethod
     def of(cls, envs: int, nodes: int, resources: int = 0) -> Arrays:
@@ -71,6 +74,7 @@ class Arrays:
             time=np.zeros(envs),
             illegal=np.zeros(envs, dtype=np.uint8),
             done=np.zeros(envs, dtype=np.uint8),
+            evicted=np.zeros(envs, dtype=np.int32),
         )
 
 
@@ -83,6 +87,7 @@ class Events:
     kind: NDArray[np.uint8]
     """Event."""
     pod: NDArray[np.int32]
+    """-1: a pod of the snapshot, which was evicted."""
     node: NDArray[np.int32]
     """Position among the nodes; -1 of events without one."""
 
@@ -99,11 +104,15 @@ class Events:
 class Sim(_native.SimHandle):
     """Environments over forks of a snapshot, stepped together on several threads. One thread calls at a time.
 
-    In each environment the pods come one after another. An action decides about the first one that waits: the
-    position of a node in `nodes`, SET_ASIDE or SCHEDULE. Rules are kube-scheduler's: a node takes the pod where `mask`
-    says so. An action that is not legal is marked in its environment, and the pod is set aside. Pods that were set
-    aside wait again when a pod ends, behind those that wait. Then the clock moves to the next decision. An episode is
-    over when no pod waits and nothing more happens.
+    In each environment the pods come one after another. An action decides about the first one that waits, by priority
+    and then by who waits longest: the position of a node in `nodes`, SET_ASIDE or SCHEDULE. Rules are kube-scheduler's:
+    a node takes the pod where `mask` says so. An action that is not legal is marked in its environment, and the pod is
+    set aside. Pods that were set aside wait again when a pod ends, behind those of their priority. Then the clock moves
+    to the next decision; all that happens at one time comes before the decisions at that time. An episode is over when no pod waits and nothing more happens.
+
+    With `preemption` a pod that no node takes is not set aside where others may be evicted for it: those that
+    kube-scheduler would choose go at once, and the pod is the next to be decided about. A pod of the Sim that is evicted
+    waits again from its beginning, as its controller would make it anew; one of the snapshot is gone.
 
     The same pods, seeds and actions give the same bytes at any number of threads, whatever environments are beside.
 
@@ -111,10 +120,11 @@ class Sim(_native.SimHandle):
         snapshot: what every episode begins with.
         pods: each comes once in an episode.
         envs: how many environments.
-        arrivals: seconds at which pods come, rising, one for each pod; None: all at 0.
+        arrivals: seconds at which pods come, rising, one for each pod; None: all at 0. Infinity: by submit() alone.
         durations: seconds that a placed pod runs, one for each pod; None: to the end.
         shuffle: pods come in an order that the seed of reset() draws.
         events: keep events for take_events().
+        preemption: pods that fit nowhere evict pods of lower priority.
         resources: whose use is shown: "cpu", "memory", "pods", others by their name. `allocatable` has what nodes offer.
         threads: how many environments are stepped at once; 0: as many as the snapshot's engine has threads, or as there
             are cores. Each needs a thread of the engine (Engine.threads).
@@ -130,6 +140,7 @@ class Sim(_native.SimHandle):
         durations: ArrayLike | None = None,
         shuffle: bool = True,
         events: bool = False,
+        preemption: bool = False,
         resources: str | Sequence[str] = (),
         threads: int = 0,
     ) -> None:
@@ -142,19 +153,22 @@ class Sim(_native.SimHandle):
             raise ValueError("two pods have the same uid")
         comes = np.zeros(len(given)) if arrivals is None else np.ascontiguousarray(arrivals, dtype=np.float64)
         runs = np.full(len(given), np.inf) if durations is None else np.ascontiguousarray(durations, dtype=np.float64)
-        if not np.isfinite(comes).all() or (comes < 0).any() or (np.diff(comes) < 0).any():
+        at_times = comes[np.isfinite(comes)]
+        if np.isnan(comes).any() or (comes < 0).any() or (np.diff(at_times) < 0).any() or not np.isinf(comes[len(at_times):]).all():
             raise ValueError("arrivals are seconds from 0 on, and do not fall")
         if np.isnan(runs).any() or (runs <= 0).any():
             raise ValueError("durations are above 0 seconds")
         self.pods = given
-        self.horizon = float(comes[-1] + runs[np.isfinite(runs)].sum()) if given else 0.0
-        """Seconds that no clock passes."""
+        runs_once = not preemption and len(at_times) == len(given)
+        last = float(at_times[-1]) if len(at_times) else 0.0
+        self.horizon = last + float(runs[np.isfinite(runs)].sum()) if runs_once else float("inf")
+        """Seconds that no clock of step() passes; infinity with preemption, and where pods are submitted."""
         self.resources = texts_of(resources)
         with snapshot.fork() as first:
             self.allocatable = first.use(self.resources).allocatable
         """What the nodes offer of the resources, in the units of Fork.use(), [resources, nodes]."""
         threads = threads or snapshot.cluster.engine.threads or os.cpu_count() or 1
-        super().__init__(snapshot, given, comes, runs, shuffle, events, envs, min(threads, envs), self.resources)
+        super().__init__(snapshot, given, comes, runs, shuffle, events, preemption, envs, min(threads, envs), self.resources)
 
     def arrays(self) -> Arrays:
         """Arrays of the right shapes."""
@@ -172,8 +186,7 @@ class Sim(_native.SimHandle):
         written = self.arrays() if out is None else out
         each = range(seeds, seeds + self.num_envs) if isinstance(seeds, int) else seeds
         drawn = np.ascontiguousarray(each, dtype=np.uint64)
-        chosen = np.ones(self.num_envs, np.uint8) if which is None else np.ascontiguousarray(which, dtype=np.uint8)
-        self._reset(drawn, chosen, _fields_of(written))
+        self._reset(drawn, self._chosen(which), _fields_of(written))
         return written
 
     def step(self, actions: ArrayLike, out: Arrays | None = None) -> Arrays:
@@ -184,6 +197,29 @@ class Sim(_native.SimHandle):
         written = self.arrays() if out is None else out
         self._step(np.ascontiguousarray(actions, dtype=np.int32), _fields_of(written))
         return written
+
+    def submit(self, pods: ArrayLike, out: Arrays | None = None, *, which: ArrayLike | None = None) -> Arrays:
+        """The pods come now, in this order: pods without an arrival, and pods that have ended.
+
+        Args:
+            pods: positions in `pods`.
+            which: of each environment whether they come there; None: all.
+        Raises ExistsError where one of them waits, runs or is to come.
+        """
+        written = self.arrays() if out is None else out
+        self._submit(np.ascontiguousarray(np.atleast_1d(pods), dtype=np.int32), self._chosen(which), _fields_of(written))
+        return written
+
+    def advance(self, until: float, out: Arrays | None = None, *, which: ArrayLike | None = None) -> Arrays:
+        """Moves the clocks to a time, in seconds. kube-scheduler decides about each pod that waits and that comes."""
+        written = self.arrays() if out is None else out
+        if not np.isfinite(until):
+            raise ValueError("a clock moves to a time in seconds")
+        self._advance(float(until), self._chosen(which), _fields_of(written))
+        return written
+
+    def _chosen(self, which: ArrayLike | None) -> NDArray[np.uint8]:
+        return np.ones(self.num_envs, np.uint8) if which is None else np.ascontiguousarray(which, dtype=np.uint8)
 
     def take_events(self) -> Events:
         """What happened since the last call or the reset; nothing where Sim was made without `events`."""

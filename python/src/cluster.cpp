@@ -187,6 +187,15 @@ void bind_pods(nb::module_& module) {
       },
       "metadata.uid, or \"namespace/name\" of a pod without one.");
   type.def_prop_ro(
+      "priority",
+      [](const PodHandle& self) {
+        const auto pod = self.use();
+        std::int32_t priority = 0;
+        run_short([&](berth_error* error) { return berth_pod_priority(pod.get(), &priority, error); });
+        return priority;
+      },
+      "spec.priority, or 0: by it kube-scheduler's queue orders pods, and preemption says who may evict whom.");
+  type.def_prop_ro(
       "pod_class",
       [](const PodHandle& self) {
         const auto pod = self.use();

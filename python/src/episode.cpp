@@ -41,21 +41,27 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 }  // namespace
 
 berth_status Episode::reset(std::uint64_t seed, Shown& shown, berth_error* error) {
+  const std::size_t pods = scenario_->pods.size();
   berth_status status = berth_fork_revert(fork_.get(), error);
   if (status < 0) return status;
-  order_.resize(scenario_->pods.size());
+  order_.resize(pods);
   std::iota(order_.begin(), order_.end(), 0u);
   if (scenario_->is_shuffled) {
     Draws draws(seed);
     for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[draws.below(i)]);
   }
+  where_.assign(pods, Where::kOut);
+  for (std::size_t i = 0; i < pods; ++i)
+    if (scenario_->arrivals[i] < kNever) where_[order_[i]] = Where::kToCome;
+  runs_.assign(pods, 0);
   arrived_ = 0;
   waiting_.clear();
+  next_number_ = 0;
   aside_.clear();
-  running_ = {};
+  endings_ = {};
   events_.clear();
   time_ = 0;
-  placed_ = 0;
+  placed_ = evicted_ = 0;
   shown.node = -1;
   shown.is_illegal = 0;
   status = go_on(error);
@@ -65,44 +71,72 @@ berth_status Episode::reset(std::uint64_t seed, Shown& shown, berth_error* error
 berth_status Episode::step(std::int32_t action, Shown& shown, berth_error* error) {
   shown.node = -1;
   shown.is_illegal = 0;
-  if (!waiting_.empty()) {
-    berth_status status = place(action, shown, error);
-    if (status >= 0) status = go_on(error);
-    if (status < 0) return status;
+  berth_status status = waiting_.empty() ? BERTH_OK : decide(action, shown, error);
+  if (status >= 0) status = go_on(error);
+  return status < 0 ? status : show(shown, error);
+}
+
+berth_status Episode::submit(std::span<const std::int32_t> pods, Shown& shown, berth_error* error) {
+  shown.node = -1;
+  shown.is_illegal = 0;
+  for (const std::int32_t each : pods) {
+    const auto pod = static_cast<std::uint32_t>(each);
+    where_[pod] = Where::kPending;
+    wait(pod);
+    say(EventKind::kSubmitted, pod, -1);
   }
   return show(shown, error);
 }
 
-berth_status Episode::place(std::int32_t action, Shown& shown, berth_error* error) {
-  const std::uint32_t pod = waiting_.front();
-  const auto node_count = static_cast<std::int32_t>(scenario_->nodes.size());
-  if (action == kSetAside) {
-    set_aside(EventKind::kSetAside);
-    return BERTH_OK;
+berth_status Episode::advance(double until, Shown& shown, berth_error* error) {
+  shown.node = -1;
+  shown.is_illegal = 0;
+  for (;;) {
+    berth_status status = BERTH_OK;
+    if (!waiting_.empty() && next_event_at() > time_) {
+      status = decide(kSchedule, shown, error);
+    } else if (next_event_at() <= std::max(until, time_)) {
+      status = next_event(error);
+    } else {
+      break;
+    }
+    if (status < 0) return status;
   }
+  time_ = std::max(time_, until);
+  return show(shown, error);
+}
+
+berth_status Episode::decide(std::int32_t action, Shown& shown, berth_error* error) {
+  const std::uint32_t pod = current();
+  const auto node_count = static_cast<std::int32_t>(scenario_->nodes.size());
+  const auto fits_nowhere = [&] { return std::ranges::find(mask_, 1) == mask_.end(); };
+  if (action == kSetAside) return leave(EventKind::kSetAside, fits_nowhere(), error);
   std::int32_t position = action;
   if (action == kSchedule) {
     const berth_status status = schedule(pod, position, error);
     if (status < 0) return status;
-    if (position < 0) {
-      set_aside(EventKind::kSetAside);
-      return BERTH_OK;
-    }
+    if (position < 0) return leave(EventKind::kSetAside, true, error);
   } else if (action < 0 || action >= node_count || mask_[static_cast<std::size_t>(action)] == 0) {
     shown.is_illegal = 1;
-    set_aside(EventKind::kIllegal);
-    return BERTH_OK;
+    return leave(EventKind::kIllegal, fits_nowhere(), error);
   } else {
     const berth_status status = berth_fork_add_pod(fork_.get(), scenario_->pods[pod].get(),
                                                    scenario_->nodes[static_cast<std::size_t>(action)], error);
     if (status < 0) return status;
   }
-  waiting_.pop_front();
+  waiting_.erase(waiting_.begin());
+  where_[pod] = Where::kRunning;
+  ++runs_[pod];
   ++placed_;
   shown.node = position;
   say(EventKind::kPlaced, pod, position);
-  if (scenario_->durations[pod] < kNever) running_.push({time_ + scenario_->durations[pod], pod});
+  if (scenario_->durations[pod] < kNever) endings_.push({time_ + scenario_->durations[pod], pod, runs_[pod]});
   return BERTH_OK;
+}
+
+std::int32_t Episode::position_of(std::uint32_t node) const {
+  const auto found = std::ranges::lower_bound(scenario_->nodes, node);
+  return static_cast<std::int32_t>(found - scenario_->nodes.begin());
 }
 
 /// Where kube-scheduler puts the pod; -1: nowhere.
@@ -114,50 +148,117 @@ berth_status Episode::schedule(std::uint32_t pod, std::int32_t& position, berth_
   if (status >= 0) status = berth_result_column(answer.result, BERTH_COLUMN_NODE, &nodes, error);
   if (status < 0) return status;
   const std::uint32_t number = *static_cast<const std::uint32_t*>(nodes.data);
-  const auto found = std::ranges::lower_bound(scenario_->nodes, number);
-  position = number == BERTH_NO_NODE ? -1 : static_cast<std::int32_t>(found - scenario_->nodes.begin());
+  position = number == BERTH_NO_NODE ? -1 : position_of(number);
   return BERTH_OK;
 }
 
-void Episode::set_aside(EventKind why) {
-  say(why, waiting_.front(), -1);
-  aside_.push_back(waiting_.front());
-  waiting_.pop_front();
+/// The current pod gets no node. It stays the current one where others were evicted for it.
+berth_status Episode::leave(EventKind why, bool fits_nowhere, berth_error* error) {
+  const std::uint32_t pod = current();
+  bool evicts = false;
+  if (scenario_->preempts && fits_nowhere) {
+    const berth_status status = preempt(pod, evicts, error);
+    if (status < 0) return status;
+  }
+  say(why, pod, -1);
+  if (evicts) return BERTH_OK;
+  aside_.push_back(pod);
+  waiting_.erase(waiting_.begin());
+  return BERTH_OK;
 }
 
-/// Moves the clock until a pod is to be decided about, or nothing more happens. Of equal times endings come first, so
-/// that the pods that come find their room.
-berth_status Episode::go_on(berth_error* error) {
-  while (waiting_.empty()) {
-    const double ends = running_.empty() ? kNever : running_.top().time;
-    const double comes = arrived_ < order_.size() ? scenario_->arrivals[arrived_] : kNever;
-    if (std::min(ends, comes) == kNever) return BERTH_OK;
-    if (ends <= comes) {
-      const std::uint32_t pod = running_.top().pod;
-      const berth_status status = berth_fork_remove_pod(fork_.get(), scenario_->uids[pod].c_str(), error);
-      if (status < 0) return status;
-      running_.pop();
-      time_ = ends;
-      say(EventKind::kFinished, pod, -1);
-      // As the queue of kube-scheduler: what ends may let others in.
-      waiting_.insert(waiting_.end(), aside_.begin(), aside_.end());
-      aside_.clear();
-    } else {
-      time_ = comes;
-      waiting_.push_back(order_[arrived_]);
-      say(EventKind::kSubmitted, order_[arrived_], -1);
-      ++arrived_;
-    }
+/// Evicts the victims of the first of the best candidates.
+berth_status Episode::preempt(std::uint32_t pod, bool& evicts, berth_error* error) {
+  Answered answer;
+  berth_status status = berth_fork_preempt(fork_.get(), scenario_->pods[pod].get(), 0, &answer.result, error);
+  berth_column columns[4] = {};
+  const std::uint32_t wanted[4] = {BERTH_COLUMN_NODE, BERTH_COLUMN_BEST, BERTH_COLUMN_VICTIM_BEGIN,
+                                   BERTH_COLUMN_VICTIM};
+  for (std::size_t i = 0; i < 4 && status >= 0; ++i)
+    status = berth_result_column(answer.result, wanted[i], &columns[i], error);
+  if (status == BERTH_E_UNSUPPORTED) return BERTH_OK;  // the pod is not judged
+  if (status < 0) return status;
+  const auto* const nodes = static_cast<const std::uint32_t*>(columns[0].data);
+  const auto* const best = static_cast<const std::uint8_t*>(columns[1].data);
+  const auto* const begins = static_cast<const std::uint32_t*>(columns[2].data);
+  const auto* const victims = static_cast<const std::uint32_t*>(columns[3].data);
+  const auto chosen = static_cast<std::size_t>(std::find(best, best + columns[1].length, 1) - best);
+  if (chosen == columns[1].length) return BERTH_OK;
+  for (std::uint32_t v = begins[chosen]; v < begins[chosen + 1]; ++v) {
+    berth_str uid{};
+    status = berth_result_text(answer.result, victims[v], &uid, error);
+    if (status >= 0) status = evict({uid.data, uid.size}, position_of(nodes[chosen]), error);
+    if (status < 0) return status;
+  }
+  evicts = true;
+  return BERTH_OK;
+}
+
+/// A pod of the scenario waits again, as its controller would make it anew; another one is gone.
+berth_status Episode::evict(const std::string& uid, std::int32_t node, berth_error* error) {
+  const berth_status status = berth_fork_remove_pod(fork_.get(), uid.c_str(), error);
+  if (status < 0) return status;
+  ++evicted_;
+  const auto known = scenario_->pod_of_uid.find(uid);
+  say(EventKind::kEvicted, known != scenario_->pod_of_uid.end() ? static_cast<std::int32_t>(known->second) : -1, node);
+  if (known == scenario_->pod_of_uid.end()) return BERTH_OK;
+  where_[known->second] = Where::kPending;
+  wait(known->second);
+  return BERTH_OK;
+}
+
+double Episode::next_event_at() {
+  while (!endings_.empty() &&
+         (where_[endings_.top().pod] != Where::kRunning || runs_[endings_.top().pod] != endings_.top().run))
+    endings_.pop();
+  const double ends = endings_.empty() ? kNever : endings_.top().time;
+  return std::min(ends, arrived_ < order_.size() ? scenario_->arrivals[arrived_] : kNever);
+}
+
+/// Of equal times endings come first, so that the pods that come find their room. Call after next_event_at(), which
+/// says that there is one.
+berth_status Episode::next_event(berth_error* error) {
+  const double comes = arrived_ < order_.size() ? scenario_->arrivals[arrived_] : kNever;
+  if (!endings_.empty() && endings_.top().time <= comes) {
+    const std::uint32_t pod = endings_.top().pod;
+    const berth_status status = berth_fork_remove_pod(fork_.get(), scenario_->uids[pod].c_str(), error);
+    if (status < 0) return status;
+    time_ = endings_.top().time;
+    endings_.pop();
+    where_[pod] = Where::kOut;
+    say(EventKind::kFinished, pod, -1);
+    // What ends may let others in.
+    for (const std::uint32_t each : aside_) wait(each);
+    aside_.clear();
+  } else {
+    const std::uint32_t pod = order_[arrived_];
+    time_ = comes;
+    where_[pod] = Where::kPending;
+    wait(pod);
+    say(EventKind::kSubmitted, pod, -1);
+    ++arrived_;
   }
   return BERTH_OK;
+}
+
+/// Moves the clock until a pod is to be decided about, or nothing more happens. All that happens at that time comes
+/// before the decision.
+berth_status Episode::go_on(berth_error* error) {
+  for (;;) {
+    const double next = next_event_at();
+    if (next == kNever || (!waiting_.empty() && next > time_)) return BERTH_OK;
+    const berth_status status = next_event(error);
+    if (status < 0) return status;
+  }
 }
 
 berth_status Episode::show(Shown& shown, berth_error* error) {
   shown.time = time_;
   shown.placed = placed_;
   shown.pending = static_cast<std::int32_t>(waiting_.size() + aside_.size());
-  shown.is_done = waiting_.empty() ? 1 : 0;
-  shown.pod = waiting_.empty() ? -1 : static_cast<std::int32_t>(waiting_.front());
+  shown.evicted = evicted_;
+  shown.is_done = waiting_.empty() && next_event_at() == kNever ? 1 : 0;
+  shown.pod = waiting_.empty() ? -1 : static_cast<std::int32_t>(current());
   const berth_status status = show_mask(shown.mask, error);
   return status < 0 ? status : show_use(shown.use, error);
 }
@@ -169,8 +270,8 @@ berth_status Episode::show_mask(std::uint8_t* mask, berth_error* error) {
     std::ranges::fill(mask_, 0);
   } else {
     std::size_t length = 0;
-    const berth_status status = berth_fork_mask(fork_.get(), scenario_->pods[waiting_.front()].get(), nullptr, 0,
-                                                mask_.data(), mask_.size(), &length, error);
+    const berth_status status = berth_fork_mask(fork_.get(), scenario_->pods[current()].get(), nullptr, 0, mask_.data(),
+                                                mask_.size(), &length, error);
     if (status < 0) return status;
   }
   std::memcpy(mask, mask_.data(), mask_.size());

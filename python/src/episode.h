@@ -4,12 +4,15 @@
 
 #include <berth/berth.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <queue>
+#include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,23 +21,33 @@ namespace berth_python {
 /// What all environments of a Sim have in common.
 struct Scenario {
   std::vector<std::shared_ptr<berth_pod>> pods;
-  std::vector<std::string> uids;                // parallel to pods
-  std::vector<double> arrivals;                 // seconds, rising; of the i-th pod that comes
-  std::vector<double> durations;                // seconds that a pod runs; infinity: to the end. Parallel to pods
-  std::vector<std::uint32_t> nodes;             // numbers of the snapshot's nodes, ascending
-  std::vector<std::string> resources;           // whose use is shown
+  std::vector<std::string> uids;         // parallel to pods
+  std::vector<std::int32_t> priorities;  // parallel to pods
+  std::unordered_map<std::string, std::uint32_t> pod_of_uid;
+  std::vector<double> arrivals;        // seconds, rising; of the i-th pod that comes. Infinity: by submit() alone
+  std::vector<double> durations;       // seconds that a pod runs; infinity: to the end. Parallel to pods
+  std::vector<std::uint32_t> nodes;    // numbers of the snapshot's nodes, ascending
+  std::vector<std::string> resources;  // whose use is shown
   std::vector<const char*> names_of_resources;  // of those
   bool is_recorded = false;                     // events are kept until they are taken
   bool is_shuffled = false;                     // pods come in an order that the seed draws
+  bool preempts = false;                        // pods that fit nowhere evict others
 };
 
 /// Actions that are no position of a node.
 enum : std::int32_t { kSetAside = -1, kSchedule = -2 };
 
-enum class EventKind : std::uint8_t { kSubmitted = 0, kPlaced = 1, kSetAside = 2, kIllegal = 3, kFinished = 4 };
+enum class EventKind : std::uint8_t {
+  kSubmitted = 0,
+  kPlaced = 1,
+  kSetAside = 2,
+  kIllegal = 3,
+  kFinished = 4,
+  kEvicted = 5
+};
 struct Event {
   double time;
-  std::int32_t pod;   // position among the scenario's pods
+  std::int32_t pod;   // position among the scenario's pods; -1: a pod of the snapshot, which was evicted
   std::int32_t node;  // position among the nodes, or -1
   EventKind kind;
 };
@@ -48,6 +61,7 @@ struct Shown {
   std::int32_t placed, pending;
   double time;
   std::uint8_t is_illegal, is_done;
+  std::int32_t evicted;
 };
 
 class Episode {
@@ -60,39 +74,69 @@ class Episode {
   /// Decides about the current pod: a position of a node, kSetAside or kSchedule. Nothing happens in an episode that is
   /// over.
   berth_status step(std::int32_t action, Shown& shown, berth_error* error);
+  /// Whether submit() may be called for the pod.
+  bool is_out(std::uint32_t pod) const { return where_[pod] == Where::kOut; }
+  /// The pods come now. Each of them is_out().
+  berth_status submit(std::span<const std::int32_t> pods, Shown& shown, berth_error* error);
+  /// Everything up to a time happens, with decisions as kube-scheduler's. A time that is past changes nothing but that
+  /// the pods that wait are decided about.
+  berth_status advance(double until, Shown& shown, berth_error* error);
 
   /// Since the last call.
   std::vector<Event> take_events() { return std::exchange(events_, {}); }
 
  private:
+  enum class Where : std::uint8_t { kToCome, kPending, kRunning, kOut };
   struct Ending {
     double time;
     std::uint32_t pod;
+    std::uint32_t run;  // of the pod; where it runs again, or no more, the ending is void
     bool operator>(const Ending& other) const { return time != other.time ? time > other.time : pod > other.pod; }
   };
+  /// A pod that is to be decided about: higher priorities come first, then who came first, as in kube-scheduler's
+  /// queue.
+  struct Waiting {
+    std::int32_t priority;
+    std::uint64_t number;
+    std::uint32_t pod;
+    bool operator<(const Waiting& other) const {
+      return priority != other.priority ? priority > other.priority : number < other.number;
+    }
+  };
 
-  berth_status place(std::int32_t action, Shown& shown, berth_error* error);
+  std::uint32_t current() const { return waiting_.begin()->pod; }
+  void wait(std::uint32_t pod) { waiting_.insert({scenario_->priorities[pod], next_number_++, pod}); }
+  berth_status decide(std::int32_t action, Shown& shown, berth_error* error);
   berth_status schedule(std::uint32_t pod, std::int32_t& position, berth_error* error) const;
+  berth_status leave(EventKind why, bool fits_nowhere, berth_error* error);
+  berth_status preempt(std::uint32_t pod, bool& evicts, berth_error* error);
+  berth_status evict(const std::string& uid, std::int32_t node, berth_error* error);
+  double next_event_at();
+  berth_status next_event(berth_error* error);
   berth_status go_on(berth_error* error);
   berth_status show(Shown& shown, berth_error* error);
   berth_status show_mask(std::uint8_t* mask, berth_error* error);
   berth_status show_use(std::int64_t* use, berth_error* error) const;
-  void set_aside(EventKind why);
-  void say(EventKind kind, std::uint32_t pod, std::int32_t node) {
-    if (scenario_->is_recorded) events_.push_back({time_, static_cast<std::int32_t>(pod), node, kind});
+  std::int32_t position_of(std::uint32_t node) const;
+  void say(EventKind kind, std::int32_t pod, std::int32_t node) {
+    if (scenario_->is_recorded) events_.push_back({time_, pod, node, kind});
   }
+  void say(EventKind kind, std::uint32_t pod, std::int32_t node) { say(kind, static_cast<std::int32_t>(pod), node); }
 
   const Scenario* scenario_;
   std::shared_ptr<berth_fork> fork_;
   std::vector<std::uint32_t> order_;  // pods as they come
   std::size_t arrived_ = 0;
-  std::deque<std::uint32_t> waiting_;  // to be decided about, the first one now
-  std::vector<std::uint32_t> aside_;   // until something ends
-  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> running_;
+  std::set<Waiting> waiting_;         // the first one now
+  std::uint64_t next_number_ = 0;     // of Waiting
+  std::vector<std::uint32_t> aside_;  // until something ends
+  std::vector<Where> where_;          // of each pod
+  std::vector<std::uint32_t> runs_;   // of each pod, how often it ran
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
   std::vector<std::uint8_t> mask_;
   std::vector<Event> events_;
   double time_ = 0;
-  std::int32_t placed_ = 0;
+  std::int32_t placed_ = 0, evicted_ = 0;
 };
 
 }  // namespace berth_python

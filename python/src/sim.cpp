@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <new>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -24,12 +27,13 @@ struct Arrays {
   Given<std::int32_t, 1> pod, node, placed, pending;
   Given<double, 1> time;
   Given<std::uint8_t, 1> illegal, done;
+  Given<std::int32_t, 1> evicted;
 };
 
 class Sim {
  public:
   Sim(const SnapshotHandle& snapshot, nb::handle pods, const Given<const double, 1>& arrivals,
-      const Given<const double, 1>& durations, bool is_shuffled, bool is_recorded, std::size_t count,
+      const Given<const double, 1>& durations, bool is_shuffled, bool is_recorded, bool preempts, std::size_t count,
       std::size_t threads, nb::handle resources)
       : crew_(threads) {
     const auto raw = snapshot.use();
@@ -41,6 +45,7 @@ class Sim {
     scenario_.durations.assign(durations.data(), durations.data() + pod_count);
     scenario_.is_shuffled = is_shuffled;
     scenario_.is_recorded = is_recorded;
+    scenario_.preempts = preempts;
     std::size_t node_count = 0;
     run([&](berth_error* error) {
       const berth_status status = berth_snapshot_nodes(raw.get(), nullptr, 0, &node_count, error);
@@ -78,13 +83,38 @@ class Sim {
   void step(const Given<const std::int32_t, 1>& actions, const Arrays& out) {
     check_idle();
     check(actions.size() == size());
-    for (const std::uint8_t is_reset : is_reset_)
-      if (is_reset == 0) raise_error(BERTH_E_STATE, "Sim", "an environment is to be reset first");
+    for (const std::uint8_t is_reset : is_reset_) check_reset(is_reset);
     for_each(out, [&](std::size_t i, Shown& shown, berth_error* error) {
       const berth_status status = episodes_[i].step(actions(i), shown, error);
       if (status < 0) is_reset_[i] = 0;
       return status;
     });
+  }
+
+  void submit(const Given<const std::int32_t, 1>& pods, const Given<const std::uint8_t, 1>& which, const Arrays& out) {
+    check_ready(which);
+    const std::span<const std::int32_t> given(pods.data(), pods.size());
+    std::vector<std::uint8_t> is_given(scenario_.pods.size());
+    for (const std::int32_t pod : given) {
+      if (pod < 0 || static_cast<std::size_t>(pod) >= is_given.size())
+        throw nb::value_error(("there is no pod " + std::to_string(pod)).c_str());
+      if (std::exchange(is_given[static_cast<std::size_t>(pod)], 1) != 0)
+        throw nb::value_error(("pod " + std::to_string(pod) + " is given twice").c_str());
+    }
+    for (const std::int32_t pod : given)
+      for (std::size_t i = 0; i < size(); ++i)
+        if (which(i) != 0 && !episodes_[i].is_out(static_cast<std::uint32_t>(pod)))
+          raise_error(BERTH_E_EXISTS, "Sim",
+                      ("pod " + std::to_string(pod) + " waits, runs or is to come in environment " + std::to_string(i))
+                          .c_str());
+    go_on_in(which, out,
+             [&](Episode& episode, Shown& shown, berth_error* error) { return episode.submit(given, shown, error); });
+  }
+
+  void advance(double until, const Given<const std::uint8_t, 1>& which, const Arrays& out) {
+    check_ready(which);
+    go_on_in(which, out,
+             [&](Episode& episode, Shown& shown, berth_error* error) { return episode.advance(until, shown, error); });
   }
 
   /// Columns: environment, time, kind, pod, node.
@@ -139,8 +169,33 @@ class Sim {
     auto pod = handle->use();
     berth_str uid{};
     run_short([&](berth_error* error) { return berth_pod_uid(pod.get(), &uid, error); });
+    std::int32_t priority = 0;
+    run_short([&](berth_error* error) { return berth_pod_priority(pod.get(), &priority, error); });
+    scenario_.pod_of_uid.emplace(std::string(uid.data, uid.size), static_cast<std::uint32_t>(scenario_.pods.size()));
     scenario_.uids.emplace_back(uid.data, uid.size);
+    scenario_.priorities.push_back(priority);
     scenario_.pods.push_back(std::move(pod));
+  }
+
+  static void check_reset(std::uint8_t is_reset) {
+    if (is_reset == 0) raise_error(BERTH_E_STATE, "Sim", "an environment is to be reset first");
+  }
+  /// Of a call about some of the environments.
+  void check_ready(const Given<const std::uint8_t, 1>& which) const {
+    check_idle();
+    check(which.size() == size());
+    for (std::size_t i = 0; i < size(); ++i)
+      if (which(i) != 0) check_reset(is_reset_[i]);
+  }
+  /// Runs call(episode, shown, error) in those environments; the others stay.
+  template <class Call>
+  void go_on_in(const Given<const std::uint8_t, 1>& which, const Arrays& out, Call call) {
+    for_each(out, [&](std::size_t i, Shown& shown, berth_error* error) {
+      if (which(i) == 0) return shown_before(i, out, shown);
+      const berth_status status = call(episodes_[i], shown, error);
+      if (status < 0) is_reset_[i] = 0;
+      return status;
+    });
   }
 
   static void check(bool has_shape) {
@@ -160,6 +215,7 @@ class Sim {
     shown.time = out.time(i);
     shown.is_illegal = out.illegal(i);
     shown.is_done = out.done(i);
+    shown.evicted = out.evicted(i);
     return BERTH_OK;
   }
 
@@ -171,7 +227,8 @@ class Sim {
     check(out.mask.shape(0) == count && out.mask.shape(1) == nodes().size() && out.use.shape(0) == count &&
           out.use.shape(1) == resources().size() && out.use.shape(2) == nodes().size() && out.pod.size() == count &&
           out.node.size() == count && out.placed.size() == count && out.pending.size() == count &&
-          out.time.size() == count && out.illegal.size() == count && out.done.size() == count);
+          out.time.size() == count && out.illegal.size() == count && out.done.size() == count &&
+          out.evicted.size() == count);
     std::vector<Failure> failures(count);
     const Busy busy(is_busy_);
     {
@@ -182,6 +239,7 @@ class Sim {
                     out.use.data() + i * resources().size() * nodes().size(),
                     -1,
                     -1,
+                    0,
                     0,
                     0,
                     0,
@@ -202,6 +260,7 @@ class Sim {
         out.time(i) = shown.time;
         out.illegal(i) = shown.is_illegal;
         out.done(i) = shown.is_done;
+        out.evicted(i) = shown.evicted;
       });
     }
     for (const Failure& failure : failures) {
@@ -228,7 +287,7 @@ Arrays arrays_of(nb::handle out) {
           written<Given<std::int32_t, 1>>(fields[2]), written<Given<std::int32_t, 1>>(fields[3]),
           written<Given<std::int32_t, 1>>(fields[4]), written<Given<std::int32_t, 1>>(fields[5]),
           written<Given<double, 1>>(fields[6]),       written<Given<std::uint8_t, 1>>(fields[7]),
-          written<Given<std::uint8_t, 1>>(fields[8])};
+          written<Given<std::uint8_t, 1>>(fields[8]), written<Given<std::int32_t, 1>>(fields[9])};
 }
 
 }  // namespace
@@ -236,9 +295,9 @@ Arrays arrays_of(nb::handle out) {
 void bind_sim(nb::module_& module) {
   nb::class_<Sim> type(module, "SimHandle", "Environments over forks of a snapshot. One thread at a time.");
   type.def(nb::init<const SnapshotHandle&, nb::handle, const Given<const double, 1>&, const Given<const double, 1>&,
-                    bool, bool, std::size_t, std::size_t, nb::handle>(),
+                    bool, bool, bool, std::size_t, std::size_t, nb::handle>(),
            nb::arg("snapshot"), nb::arg("pods"), nb::arg("arrivals"), nb::arg("durations"), nb::arg("shuffled"),
-           nb::arg("recorded"), nb::arg("count"), nb::arg("threads"), nb::arg("resources"));
+           nb::arg("recorded"), nb::arg("preempts"), nb::arg("count"), nb::arg("threads"), nb::arg("resources"));
   type.def(
       "_reset",  // berth/sim.py has the order of the arrays
       [](Sim& self, const Given<const std::uint64_t, 1>& seeds, const Given<const std::uint8_t, 1>& which,
@@ -250,6 +309,17 @@ void bind_sim(nb::module_& module) {
         self.step(actions, arrays_of(out));
       },
       nb::arg("actions"), nb::arg("out"));
+  type.def(
+      "_submit",
+      [](Sim& self, const Given<const std::int32_t, 1>& pods, const Given<const std::uint8_t, 1>& which,
+         nb::handle out) { self.submit(pods, which, arrays_of(out)); },
+      nb::arg("pods"), nb::arg("which"), nb::arg("out"));
+  type.def(
+      "_advance",
+      [](Sim& self, double until, const Given<const std::uint8_t, 1>& which, nb::handle out) {
+        self.advance(until, which, arrays_of(out));
+      },
+      nb::arg("until"), nb::arg("which"), nb::arg("out"));
   type.def("_take_events", &Sim::take_events, nb::sig("def _take_events(self) -> tuple[typing.Any, ...]"));
   type.def_prop_ro("num_envs", &Sim::size, "How many environments there are.");
   type.def_prop_ro(

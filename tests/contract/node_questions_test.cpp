@@ -194,6 +194,23 @@ TEST_P(NodeQuestionsContract, TheEngineOfAForkIsInItsState) {
   EXPECT_EQ(statuses(*fork, "p", {"a"}), (std::vector<NodeStatus>{accepted()}));
 }
 
+TEST_P(NodeQuestionsContract, NodesThatGoAndComeBackInOneCallKeepTheirPlacesInTheOrder) {
+  given("node a cpu=4\nnode b cpu=4\nnode c cpu=4\npod p cpu=1");
+  const std::vector<NodePtr>& nodes = scenario_.objects.nodes;
+  backend_->apply(
+      std::vector<ClusterChange>{NodeRemoval{"a"}, NodeRemoval{"c"}, NodeUpsert(nodes[0]), NodeUpsert(nodes[2])});
+  const std::vector<PodToPlace> asked = prepared({pod("p")});
+  const auto fork = backend_->fork();
+  for (const Evaluation& evaluation : {backend_->evaluate(asked.front()), fork->evaluate(asked.front())}) {
+    Names names;
+    for (const NodeEvaluation& node : evaluation.nodes) names.emplace_back(backend_->node_name(node.node));
+    EXPECT_EQ(names, (Names{"a", "b", "c"}));
+  }
+  Names of_fork;
+  for (const NodeIndex node : fork->nodes_in_order()) of_fork.emplace_back(fork->node_name(node));
+  EXPECT_EQ(of_fork, (Names{"a", "b", "c"}));
+}
+
 TEST_P(NodeQuestionsContract, TheVersionMovesWithChangesAlone) {
   given("node a cpu=4\npod p cpu=1");
   const std::uint64_t before = backend_->change_version();

@@ -103,6 +103,7 @@ std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_
   std::vector<ClusterChange> changes;
   for (std::int64_t left = 1 + dice.upto(most - 1); left > 0; --left) {
     changes.push_back(dice.one_in(node_share) ? draw_node(dice)
+                      : dice.one_in(8)        ? draw_nomination(dice)
                       : dice.one_in(2)        ? draw_pod(dice)
                                               : draw_fate_of_placed(dice));
     follow(changes.back());

@@ -63,11 +63,11 @@ class Plain:
         self.go_on()
 
     def go_on(self):
-        while not self.waiting and self.events:
+        while self.events and (not self.waiting or self.events[0][0] <= self.time):
             self.time, kind, p = heapq.heappop(self.events)
             if kind == 0:
                 self.fork.remove_pod(self.pods[p])
-                self.waiting, self.aside = self.aside, []
+                self.waiting, self.aside = self.waiting + self.aside, []
             else:
                 self.waiting.append(p)
 
@@ -195,10 +195,120 @@ def test_an_episode_that_is_over_stays_so(world):
         assert empty.reset(0).done[0] == 1
 
 
+@pytest.fixture
+def crowded(threads):
+    """Two nodes of 4 cpus, with two pods of 1 cpu that run there from the beginning, on n0."""
+    with berth.Engine(threads=threads, engine_config=ENGINE_CONFIG) as engine, engine.cluster() as cluster:
+        cluster.upsert_bulk([node("n0", 4), node("n1", 4)])
+        cluster.upsert_bulk([pod(f"own{i}", 1, priority=1, nodeName="n0") for i in range(2)])
+        with cluster.snapshot() as snapshot:
+            yield snapshot
+
+
+def pods_of(snapshot, *given):
+    return snapshot.cluster.pods(pod(name, cpu, priority=priority) for name, cpu, priority in given)
+
+
+def test_a_pod_that_fits_nowhere_evicts_those_that_kube_scheduler_would(crowded):
+    pods = pods_of(crowded, ("low0", 2, 0), ("low1", 2, 0), ("low2", 2, 0), ("high", 4, 9))
+    with berth.Sim(crowded, pods, 2, arrivals=[0, 0, 0, 1], durations=[9.0] * 4, shuffle=False, events=True, preemption=True) as sim:
+        out = sim.reset(0)
+        for _ in range(3):
+            out = sim.step([SCHEDULE, SCHEDULE], out)
+        assert out.placed.tolist() == [3, 3] and out.pod.tolist() == [3, 3] and not out.mask.any()
+        out = sim.step([SET_ASIDE, SCHEDULE], out)  # n1 has two pods of priority 0, n0 one and two of priority 1
+        assert out.evicted.tolist() == [2, 2] and out.pod.tolist() == [3, 3] and out.mask.tolist() == [[0, 1]] * 2
+        assert out.pending.tolist() == [3, 3]  # the evicted ones wait again, behind it
+        out = sim.step([1, SCHEDULE], out)
+        assert out.node.tolist() == [1, 1] and out.placed.tolist() == [4, 4]
+        while not out.done.all():
+            out = sim.step([SCHEDULE, SCHEDULE], out)
+        assert out.placed.tolist() == [6, 6] and out.evicted.tolist() == [2, 2] and out.pending.tolist() == [0, 0]
+        events = sim.take_events()
+        evicted = events.kind == Event.EVICTED
+        assert sorted(events.pod[evicted & (events.env == 0)].tolist()) == [0, 2]
+        assert events.node[evicted].tolist() == [1] * 4 and set(events.time[evicted].tolist()) == {1.0}
+        ended = events.time[(events.kind == Event.FINISHED) & (events.env == 1)]
+        assert len(ended) == 4  # what was evicted runs from its beginning, and its first ending is void
+    for each in pods:
+        each.close()
+
+
+def test_pods_of_the_snapshot_that_are_evicted_are_gone(crowded):
+    pods = pods_of(crowded, ("first", 3, 5), ("second", 4, 9))
+    with berth.Sim(crowded, pods, 1, shuffle=False, events=True, preemption=True) as sim:
+        out = sim.reset(0)
+        assert out.pod.tolist() == [1]  # the higher priority
+        out = sim.step([1], out)
+        assert out.node[0] == 1 and not out.mask.any()
+        out = sim.step([SCHEDULE], out)
+        assert out.evicted[0] == 1 and out.pending[0] == 1 and out.mask[0].tolist() == [1, 0]
+        out = sim.step([SCHEDULE], out)
+        assert out.node[0] == 0 and out.done[0] == 1 and out.placed[0] == 2
+        events = sim.take_events()
+        assert events.pod[events.kind == Event.EVICTED].tolist() == [-1]
+        again = sim.reset(0)
+        assert again.evicted[0] == 0 and again.mask[0].tolist() == [0, 1]
+    with berth.Sim(crowded, pods, 1, shuffle=False) as without:
+        out = without.reset(0)
+        out = without.step([1], out)
+        out = without.step([SCHEDULE], out)
+        assert out.evicted[0] == 0 and out.pending[0] == 1 and out.done[0] == 1
+    for each in pods:
+        each.close()
+
+
+def test_a_clock_that_advances_decides_as_kube_scheduler(world):
+    snapshot, pods = world
+    arrivals, durations = times(3)
+    options = {"arrivals": arrivals, "durations": durations, "events": True, "resources": "cpu"}
+    with berth.Sim(snapshot, pods, 2, **options) as stepped, berth.Sim(snapshot, pods, 2, **options) as advanced:
+        out = stepped.reset(5)
+        while not out.done.all():
+            out = stepped.step([SCHEDULE, SCHEDULE], out)
+        other = advanced.reset(5)
+        for until in (0.5, 7.0, 7.0, 33.0, stepped.horizon):
+            other = advanced.advance(until, other)
+            assert other.pod.tolist() == [-1, -1] and (other.time == until).all()
+        assert other.done.all() and other.placed.tolist() == out.placed.tolist()
+        for one, two in zip(*(sorted(zip(e.env, e.time, e.kind, e.pod, e.node)) for e in (advanced.take_events(), stepped.take_events()))):
+            assert one == two
+        with pytest.raises(ValueError):
+            advanced.advance(float("inf"))
+
+
+def test_pods_are_submitted(crowded):
+    pods = pods_of(crowded, ("a", 1, 0), ("b", 3, 0), ("c", 1, 0))
+    never = float("inf")
+    with berth.Sim(crowded, pods, 2, arrivals=[3, never, never], durations=[2.0, 5.0, never], shuffle=False) as sim:
+        with pytest.raises(berth.StateError):
+            sim.submit([1])
+        out = sim.reset(0)
+        assert out.pod.tolist() == [0, 0] and out.time.tolist() == [3.0, 3.0]
+        out = sim.submit([1, 2], out, which=[True, False])
+        assert out.pending.tolist() == [3, 1]
+        for bad in ([1], [0]):
+            with pytest.raises(berth.ExistsError):
+                sim.submit(bad)
+        for bad in ([3], [-1], [2, 2]):
+            with pytest.raises(ValueError):
+                sim.submit(bad)
+        out = sim.advance(4.0, out)
+        assert out.placed.tolist() == [3, 1] and out.done.tolist() == [0, 0] and out.pending.tolist() == [0, 0]
+        out = sim.advance(5.0, out)
+        assert out.done.tolist() == [0, 1]
+        out = sim.submit(0, out)
+        assert out.pending.tolist() == [1, 1] and out.time.tolist() == [5.0, 5.0]
+        out = sim.advance(20.0, out, which=[False, True])
+        assert out.time.tolist() == [5.0, 20.0] and out.placed.tolist() == [3, 2]
+    for each in pods:
+        each.close()
+
+
 def test_wrong_arguments_are_errors(world):
     snapshot, pods = world
     for bad in ({"arrivals": [1.0]}, {"arrivals": [1.0] * (PODS - 1) + [0.0]}, {"durations": [0.0] * PODS},
-                {"arrivals": [float("nan")] * PODS}, {"arrivals": [float("inf")] * PODS}, {"durations": [-1.0] * PODS}):
+                {"arrivals": [float("nan")] * PODS}, {"arrivals": [float("inf")] + [0.0] * (PODS - 1)}, {"durations": [-1.0] * PODS}):
         with pytest.raises(ValueError):
             berth.Sim(snapshot, pods, 1, **bad)
     with pytest.raises(ValueError):
