@@ -40,6 +40,7 @@ type Plugin struct {
 		sync.Mutex
 		round uint64
 		nodes map[string]*told
+		order []*told // of the latest snapshot
 	}
 
 	mutex   sync.Mutex
@@ -47,7 +48,14 @@ type Plugin struct {
 	pods    map[types.UID]*knownPod
 	// open is what the latest cycle has opened. A cycle state ends without a call, and cycles come one after another, so
 	// that the next PreFilter closes it.
-	open []interface{ Close() error }
+	open   []interface{ Close() error }
+	closed bool
+
+	// What cycles read and write. They come one after another, but Close comes when it likes.
+	cycles       sync.Mutex
+	latest       *answers
+	asked        *askedNodes
+	scoresAtOnce bool
 }
 
 type knownPod struct {
@@ -64,6 +72,12 @@ var (
 	_ fwk.SignPlugin      = &Plugin{}
 )
 
+func newPlugin(cluster *berth.Cluster) *Plugin {
+	p := &Plugin{cluster: cluster, numbers: map[string]berth.NodeID{}, pods: map[types.UID]*knownPod{}, scoresAtOnce: true}
+	p.told.nodes = map[string]*told{}
+	return p
+}
+
 // Factory makes the plugin of a profile. The engine is the caller's. The plugin lives until Close, which the framework
 // calls.
 func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
@@ -72,8 +86,7 @@ func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Han
 		if err != nil {
 			return nil, err
 		}
-		p := &Plugin{cluster: cluster, numbers: map[string]berth.NodeID{}, pods: map[types.UID]*knownPod{}}
-		p.told.nodes = map[string]*told{}
+		p := newPlugin(cluster)
 		if err := p.feed(ctx, handle.SharedInformerFactory()); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -81,16 +94,22 @@ func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Han
 	}
 }
 
-// Close gives the cluster back, and all that was opened.
+// Close gives the cluster back, and all that was opened. A cycle that runs still ends with an error.
 func (p *Plugin) Close() error {
-	p.endCycle()
+	p.cycles.Lock()
+	defer p.cycles.Unlock()
+	p.latest.close()
+	p.latest = nil
 	p.mutex.Lock()
-	defer p.mutex.Unlock()
+	p.closed = true
 	for _, known := range p.pods {
 		known.pod.Close()
 	}
 	clear(p.pods)
-	return p.cluster.Close()
+	err := p.cluster.Close()
+	p.mutex.Unlock()
+	p.endCycle()
+	return err
 }
 
 // Name is that of the plugin.
@@ -147,10 +166,6 @@ func (p *Plugin) prepared(pod *v1.Pod) (*berth.Pod, error) {
 		p.open = append(p.open, known.pod) // a cycle may have it still
 		delete(p.pods, pod.UID)
 	}
-	if pod.Status.NominatedNodeName != "" {
-		pod = pod.DeepCopy()
-		pod.Status.NominatedNodeName = "" // the framework tries that node first by itself
-	}
 	text, err := informer.Text(pod)
 	if err != nil {
 		return nil, err
@@ -181,6 +196,10 @@ func (p *Plugin) number(name string) (berth.NodeID, error) {
 func (p *Plugin) opened(handle interface{ Close() error }) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	if p.closed {
+		handle.Close()
+		return
+	}
 	p.open = append(p.open, handle)
 }
 
@@ -229,9 +248,9 @@ func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, n
 	p.stands(pod, nodeName, false)
 }
 
-// SignPod takes every pod out of opportunistic batching: a batch takes later pods of a class to the nodes with the next
-// scores, and Score tells of the best node alone, since berth.h has no column of scores. The class is there
-// (berth.Pod.Class), and is what a signature would be.
+// SignPod takes every pod out of opportunistic batching. A signature promises that placing a pod changes the score of
+// no other node for the next one. The class of a pod (berth.Pod.Class) does not promise that: pods with topology terms,
+// default constraints included, have a class as well, and berth.h does not tell them apart. docs/go.md has the rest.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	return nil, fwk.NewStatus(fwk.Unschedulable, "Berth's scores are of one node each")
+	return nil, fwk.NewStatus(fwk.Unschedulable, "a class of pods may have topology terms")
 }
