@@ -166,8 +166,10 @@ func cycleOf(state fwk.CycleState) (*cycle, error) {
 func (p *Plugin) PreFilter(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo,
 ) (*fwk.PreFilterResult, *fwk.Status) {
-	p.cycles.Lock()
-	defer p.cycles.Unlock()
+	if err := p.enter(); err != nil {
+		return nil, failed(err)
+	}
+	defer p.leave()
 	p.endCycle()
 	if err := p.follow(nodes); err != nil {
 		return nil, failed(err)
@@ -239,6 +241,10 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return p }
 func (p *Plugin) AddPod(
 	_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, on fwk.NodeInfo,
 ) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -258,6 +264,10 @@ func (p *Plugin) AddPod(
 func (p *Plugin) RemovePod(
 	_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, on fwk.NodeInfo,
 ) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -277,6 +287,10 @@ func (p *Plugin) RemovePod(
 
 // Filter reads the verdict of the node.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, on fwk.NodeInfo) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -292,6 +306,10 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, on f
 // of them, or another plugin or an extender refused some, scores are normalised over the others, so that they are asked
 // for again.
 func (p *Plugin) PreScore(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -339,6 +357,10 @@ func (c *cycle) scoresOf(ctx context.Context, nodes []fwk.NodeInfo) (*berth.Chec
 
 // Score reads the total of the node.
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, on fwk.NodeInfo) (int64, *fwk.Status) {
+	if err := p.enter(); err != nil {
+		return 0, failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return 0, failed(err)

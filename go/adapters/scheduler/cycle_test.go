@@ -147,6 +147,26 @@ func TestWhatIsReservedCountsUntilItIsNot(t *testing.T) {
 	}
 }
 
+func TestACycleOfAClosedPluginEndsWithAnError(t *testing.T) {
+	p, nodes := bare(t)
+	asked := cores("asked", "", "2")
+	state := preFiltered(t, p, asked, nodes)
+	ok(t, p.Close())
+	_, status := p.PreFilter(t.Context(), framework.NewCycleState(), asked, nodes)
+	_, scored := p.Score(t.Context(), state, asked, nodes[0])
+	for what, got := range map[string]*fwk.Status{
+		"PreFilter": status, "Filter": p.Filter(t.Context(), state, asked, nodes[0]), "Score": scored,
+		"PreScore":  p.PreScore(t.Context(), state, asked, nodes),
+		"AddPod":    p.AddPod(t.Context(), state, asked, infoOf(t, asked), nodes[0]),
+		"RemovePod": p.RemovePod(t.Context(), state, asked, infoOf(t, asked), nodes[0]),
+		"Reserve":   p.Reserve(t.Context(), state, asked, "a"),
+	} {
+		if got.Code() != fwk.Error {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
 func preFiltered(t *testing.T, p *Plugin, pod *v1.Pod, nodes []fwk.NodeInfo) fwk.CycleState {
 	t.Helper()
 	state := framework.NewCycleState()

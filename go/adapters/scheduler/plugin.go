@@ -48,11 +48,13 @@ type Plugin struct {
 	pods    map[types.UID]*knownPod
 	// open is what the latest cycle has opened. A cycle state ends without a call, and cycles come one after another, so
 	// that the next PreFilter closes it.
-	open   []interface{ Close() error }
+	open []interface{ Close() error }
+
+	// use is held by each call of a cycle while it reads columns, and alone by Close.
+	use    sync.RWMutex
 	closed bool
 
-	// What cycles read and write. They come one after another, but Close comes when it likes.
-	cycles       sync.Mutex
+	// What cycles read and write, which come one after another.
 	latest       *answers
 	asked        *askedNodes
 	scoresAtOnce bool
@@ -96,21 +98,32 @@ func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Han
 
 // Close gives the cluster back, and all that was opened. A cycle that runs still ends with an error.
 func (p *Plugin) Close() error {
-	p.cycles.Lock()
-	defer p.cycles.Unlock()
+	p.use.Lock()
+	defer p.use.Unlock()
+	p.closed = true
+	p.endCycle()
 	p.latest.close()
 	p.latest = nil
 	p.mutex.Lock()
-	p.closed = true
+	defer p.mutex.Unlock()
 	for _, known := range p.pods {
 		known.pod.Close()
 	}
 	clear(p.pods)
-	err := p.cluster.Close()
-	p.mutex.Unlock()
-	p.endCycle()
-	return err
+	return p.cluster.Close()
 }
+
+// enter keeps Close from freeing columns; leave has to follow, unless there is an error.
+func (p *Plugin) enter() error {
+	p.use.RLock()
+	if p.closed {
+		p.use.RUnlock()
+		return berth.ErrClosed
+	}
+	return nil
+}
+
+func (p *Plugin) leave() { p.use.RUnlock() }
 
 // Name is that of the plugin.
 func (p *Plugin) Name() string { return Name }
@@ -196,10 +209,6 @@ func (p *Plugin) number(name string) (berth.NodeID, error) {
 func (p *Plugin) opened(handle interface{ Close() error }) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.closed {
-		handle.Close()
-		return
-	}
 	p.open = append(p.open, handle)
 }
 

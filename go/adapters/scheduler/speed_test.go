@@ -25,6 +25,7 @@ import (
 var (
 	speedNodes = flag.Int("nodes", 1000, "of the tests of speed")
 	speedPods  = flag.Int("pods", 0, "that are scheduled with and without the plugin; 0: that test is skipped")
+	percentage = flag.Int("percentage", 0, "percentageOfNodesToScore; 0: upstream's choice")
 )
 
 // plainNodes have room for ten pods of one core each, and have half of them.
