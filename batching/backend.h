@@ -96,6 +96,12 @@ struct PodStatuses {
   std::string error;              ///< as PodVerdicts::error
 };
 
+/// The total of each node of a list that is scored as if no other node were feasible.
+struct PodTotals {
+  std::vector<std::int64_t> nodes;  ///< in the order of the nodes; empty when `error` is not
+  std::string error;                ///< non-empty: scoring ends the cycle with this error
+};
+
 /// What verdicts and dry runs of pods of one class and priority were answered from, for callers who keep the answers.
 /// Only the engine reads it.
 struct AnswerBasis {
@@ -205,6 +211,7 @@ class Fork {
   /// As Backend::verdicts_on(), in the fork. @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
   virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
+  virtual PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
   /// Which nodes verdicts_on() accepts, for pods of few classes that are asked about again and again.
   /// @param accepts  [nodes]: 1 or 0; 0 for all of them where the cycle ends with an error. Untouched when it throws
   virtual void accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts);
@@ -289,7 +296,7 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
 /// prepared: the first call that reads a pod which a change concerned brings that pod up to date. A change of a node
 /// object concerns every prepared pod; others concern the pods that they match, select, control or contain.
 ///   - commit_batch(), place(), refill() and try_forks() do so for compiled pods. No other call runs beside them.
-///   - const calls about pods do so for prepared ones: evaluate(), probe(), verdicts(), verdicts_on(),
+///   - const calls about pods do so for prepared ones: evaluate(), probe(), verdicts(), verdicts_on(), totals_on(),
 ///     answer_changes(), dry_run(), statuses_without_victims(). The call then waits until other const calls and forks
 ///     have read, and they wait for it; otherwise all of them run beside each other.
 ///   - calls of forks do so for prepared pods in the same way.
@@ -373,6 +380,9 @@ class Backend {
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   /// The same with reasons. A node outside PreFilter's node set has the reason that it gets in messages.
   virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const = 0;
+  /// PreScore and Score of nodes that accept the pod, each once: normalised over exactly these, one node alone too.
+  /// @throws std::logic_error naming the pod when it is not prepared
+  virtual PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const = 0;
   /// How many copies of each pod commit_batch() would place before the first that finds no node, each pod apart from
   /// the others. An engine that has to place them to know says so: always, unless it overrides this.
   /// @throws std::logic_error naming the pod when it is not prepared

@@ -7,6 +7,7 @@
 #include "batching/commit_state.h"
 #include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
+#include "batching/feasible_list.h"
 #include "batching/verdicts.h"
 
 namespace berth {
@@ -24,6 +25,11 @@ PodVerdicts CommitState::verdicts_on(const PodToPlace& pod, std::span<const Node
 PodStatuses CommitState::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
   check_prepared(pod);
   return statuses_of_pod_on(current(pod), nodes, sides, nominations, snapshot);
+}
+
+PodTotals CommitState::totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  check_prepared(pod);
+  return totals_of_pod_on(current(pod), nodes, sides, snapshot);
 }
 
 CopiesAnswer CommitState::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {

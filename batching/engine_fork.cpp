@@ -240,6 +240,12 @@ PodStatuses EngineFork::statuses_on(const PodToPlace& pod, std::span<const NodeI
   return engine_.look_at(pod, [&](const auto& own, const Backend& engine) { return engine.statuses_on(own, nodes); });
 }
 
+PodTotals EngineFork::totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  history_.check_not_spent();
+  check_prepared_({&pod, 1});
+  return engine_.look_at(pod, [&](const auto& own, const Backend& engine) { return engine.totals_on(own, nodes); });
+}
+
 CopiesAnswer EngineFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
   history_.check_not_spent();
   check_prepared_(pods);

@@ -163,6 +163,7 @@ class EngineFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
   DryRunResult dry_run(const DryRunRequest& request) override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) override;

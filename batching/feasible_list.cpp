@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "batching/node_draw.h"
 #include "batching/node_filter.h"
@@ -160,6 +163,33 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
       if (better(i, best)) best = i;
   }
   return {static_cast<std::int64_t>(listed.size()), listed[best], totals[best]};
+}
+
+PodTotals totals_of_pod_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, const NodeSides& sides,
+                           const Snapshot& snapshot) {
+  ClassTable& table = sides.table();
+  const std::int32_t c = pod.class_index;
+  if (nodes.empty()) return {};
+  if (ClassTable::is_error(c)) return {{}, table.error(c)};
+  if (const std::string& error = table.score_error(c); !error.empty()) return {{}, error};
+  const PodClass& pod_class = table[c];
+  const CompiledProfile& profile = table.profile_of(c);
+  std::vector<std::int32_t> listed;
+  listed.reserve(nodes.size());
+  for (const NodeIndex node : nodes) listed.push_back(node.value);
+  std::optional<HostScores> host;
+  if (table.host_decides(c)) {
+    host.emplace(pod_class.host, *profile.profile, listed);
+    if (!host->error().empty()) return {{}, host->error()};
+  }
+  const HostScores* const host_scores = host ? &*host : nullptr;
+  if (host || scores_may_leave_range(pod_class, snapshot)) {
+    std::string error = score_range_error(pod_class, profile, snapshot, listed, host_scores);
+    if (!error.empty()) return {{}, std::move(error)};
+  }
+  const NodeSideView row = sides.of(c);
+  const UncachedClass on_demand(pod_class, profile, row, snapshot);
+  return {totals_of(listed, on_demand, pod_class, row, profile, snapshot, host_scores), ""};
 }
 
 std::vector<Selection> rank_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,

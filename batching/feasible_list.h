@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
+#include "batching/backend.h"
+#include "batching/guest_sides.h"
 #include "batching/node_side_view.h"
 #include "batching/pod_class.h"
 #include "batching/selection.h"
@@ -70,6 +73,11 @@ class UncachedClass : public ClassOnNodes {
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
                            const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break, const HostScores* host = nullptr);
+
+/// Backend::totals_on(). The nodes may be guests of a what-if.
+/// @param pod  compiled against the table of `sides`
+PodTotals totals_of_pod_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, const NodeSides& sides,
+                           const Snapshot& snapshot);
 
 /// All listed nodes in the order in which they would be chosen: the first one is that of choose_from_list(), and the
 /// next one that of the list without it, by the same totals.

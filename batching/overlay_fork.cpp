@@ -7,6 +7,7 @@
 
 #include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
+#include "batching/feasible_list.h"
 #include "batching/overlay_reading.h"
 #include "batching/verdicts.h"
 
@@ -282,6 +283,19 @@ PodStatuses OverlayFork::statuses_on(const PodToPlace& pod, std::span<const Node
   if (done) return statuses;
   return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
     return engine.statuses_on(own, own_nodes);
+  });
+}
+
+PodTotals OverlayFork::totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  PodTotals totals;
+  const bool done = look_at(pod, needs_no_row, [&](const PodToPlace& known) {
+    if (guests_change_scores({&known, 1})) return false;
+    totals = totals_of_pod_on(known, nodes, state_->sides, state_->snapshot);
+    return true;
+  });
+  if (done) return totals;
+  return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
+    return engine.totals_on(own, own_nodes);
   });
 }
 

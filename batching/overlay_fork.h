@@ -39,6 +39,7 @@ class OverlayFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   void accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) override;
   void amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
                   std::span<std::int64_t> requested, std::span<std::int64_t> allocatable) override;

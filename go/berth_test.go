@@ -4,6 +4,7 @@ package berth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,9 @@ func TestChecksTellReasonsByColumn(t *testing.T) {
 	if len(limited.Fits) != 1 || !limited.Fits[0] {
 		t.Errorf("%+v", limited.CheckColumns)
 	}
+	if limited.Scores != nil || limited.Messages.Len() != 0 {
+		t.Error("scores that nobody asked for")
+	}
 	if !strings.Contains(string(must(snapshot.Explain(t.Context(), large, ExplainOptions{}))(t)), "Insufficient cpu") {
 		t.Error("no explanation")
 	}
@@ -116,6 +120,40 @@ func TestChecksTellReasonsByColumn(t *testing.T) {
 	}
 	if _, err := snapshot.Preempt(over, large, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("preempt: %v", err)
+	}
+}
+
+func TestScoresAreThoseOfTheExplanation(t *testing.T) {
+	cluster := world(t)
+	pods := []*Pod{newTestPod(t, cluster, "small", 1), newTestPod(t, cluster, "large", 9)}
+	snapshot := closing(t, must(cluster.NewSnapshot())(t))
+	scored := closing(t, must(snapshot.CheckBulk(t.Context(), pods, &CheckOptions{Scores: true}))(t))
+	nodes := len(scored.Nodes)
+	if len(scored.Scores) != 2*nodes || must(scored.Messages.At(1))(t) != "" {
+		t.Fatalf("%+v", scored.CheckColumns)
+	}
+	for i, pod := range pods {
+		var record struct {
+			Nodes []struct {
+				Node     string
+				Feasible bool
+				Total    int64
+			}
+		}
+		ok(t, json.Unmarshal(must(snapshot.Explain(t.Context(), pod, ExplainOptions{}))(t), &record))
+		if len(record.Nodes) != nodes {
+			t.Fatalf("%+v", record)
+		}
+		for _, said := range record.Nodes {
+			want := said.Total
+			if !said.Feasible {
+				want = NoScore
+			}
+			at := slices.Index(scored.Nodes, node(t, cluster, said.Node))
+			if scored.Scores[i*nodes+at] != want {
+				t.Errorf("pod %d on %s: %d, want %d", i, said.Node, scored.Scores[i*nodes+at], want)
+			}
+		}
 	}
 }
 

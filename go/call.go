@@ -28,6 +28,7 @@ type call struct {
 	size    C.size_t
 	text    C.berth_str
 	result  *C.berth_result
+	scores  bool // the result of a check has them
 
 	pods    []*C.berth_pod
 	used    []*handle
@@ -64,7 +65,7 @@ func (c *call) end() {
 	c.pinner.Unpin()
 	clear(c.pods)
 	c.pods, c.used, c.strings = c.pods[:0], c.used[:0], c.strings[:0]
-	c.result = nil
+	c.result, c.scores = nil, false
 	calls.Put(c)
 	if panicked != nil {
 		panic(panicked)

@@ -15,8 +15,12 @@ type CheckOptions struct {
 	SkipCordoned bool     // nodes with spec.unschedulable are left out, whatever the pod tolerates
 	AsMoved      bool     // spec.nodeName is ignored, and the pod's own running copy is taken out first
 	NoReasons    bool     // leave Reasons empty, which is much cheaper; Check looks at it not
+	Scores       bool     // of CheckBulk: fill Scores and Messages
 	Nodes        *NodeSet // of CheckBulk; nil: all nodes
 }
+
+// NoScore is the score of a node that does not fit, or where nothing was scored.
+const NoScore = C.BERTH_NO_SCORE
 
 func (o *CheckOptions) flags() C.uint32_t {
 	if o == nil {
@@ -61,6 +65,10 @@ type CheckColumns struct {
 	Phases  []Phase  // pods x nodes
 	Plugins Texts    // pods x nodes: the plugin that refuses
 	Reasons Texts    // pods x nodes: upstream's reasons, joined with ", "
+	// With CheckOptions.Scores, and otherwise empty: by which kube-scheduler chooses, normalised over the nodes on
+	// which the pod fits.
+	Scores   []int64 // pods x nodes: the total, or NoScore
+	Messages Texts   // pods: the error with which scoring ends the cycle; empty: none
 }
 
 // CheckResult is an answer of Verdict and CheckBulk.
@@ -85,6 +93,9 @@ func newCheckResult(c *call) (*CheckResult, error) {
 		binding{C.BERTH_COLUMN_JUDGED, &r.Judged}, binding{C.BERTH_COLUMN_CODE, &r.Codes},
 		binding{C.BERTH_COLUMN_PHASE, &r.Phases}, binding{C.BERTH_COLUMN_PLUGIN, &r.Plugins},
 		binding{C.BERTH_COLUMN_REASONS, &r.Reasons})
+	if err == nil && c.scores {
+		err = r.bind(c, binding{C.BERTH_COLUMN_SCORE, &r.Scores}, binding{C.BERTH_COLUMN_MESSAGE, &r.Messages})
+	}
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -120,7 +131,8 @@ func (a *asker) CheckBulk(ctx context.Context, pods []*Pod, options *CheckOption
 	o := C.berth_check_options{flags: options.flags()}
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options != nil {
-		o.flags |= bit(options.NoReasons, C.BERTH_NO_REASONS)
+		o.flags |= bit(options.NoReasons, C.BERTH_NO_REASONS) | bit(options.Scores, C.BERTH_WITH_SCORES)
+		c.scores = options.Scores
 		if o.nodes, err = c.nodeSet(options.Nodes); err != nil {
 			return nil, err
 		}

@@ -172,6 +172,8 @@ class Questions {
       check_on_nodes(name, std::string("check ") + name);
     any_node("plain", "any node plain");
     any_node("nowhere", "any node nowhere");
+    check_all_nodes(BERTH_NO_REASONS, "bulk check plain");
+    check_all_nodes(BERTH_NO_REASONS | BERTH_WITH_SCORES, "bulk check plain with scores");
     drain();
     estimate();
     Bulk changed;
@@ -241,6 +243,22 @@ class Questions {
     };
     once();
     row(what, static_cast<double>(numbers.size()), fitting, once);
+  }
+
+  void check_all_nodes(std::uint32_t flags, const std::string& what) {
+    const berth_pod* const asked = handles_.at("plain");
+    std::int64_t fitting = 0;
+    const auto once = [&] {
+      berth_result* result = nullptr;
+      CHECK(berth_snapshot_check_bulk(snapshot_, &asked, 1, nullptr, flags, &result, &error));
+      berth_column fits{};
+      CHECK(berth_result_column(result, BERTH_COLUMN_FITS, &fits, &error));
+      fitting = 0;
+      for (std::size_t i = 0; i < fits.length; ++i) fitting += static_cast<const std::uint8_t*>(fits.data)[i];
+      berth_result_free(&result);
+    };
+    once();
+    row(what, 1, fitting, once);
   }
 
   /// On any of all nodes, and taken off again where one took it.

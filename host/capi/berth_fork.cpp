@@ -16,7 +16,7 @@ using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C fun
 namespace {
 
 constexpr std::uint32_t kCheckFlags = BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
-constexpr std::uint32_t kBulkFlags = kCheckFlags | BERTH_NO_REASONS;
+constexpr std::uint32_t kBulkFlags = kCheckFlags | BERTH_NO_REASONS | BERTH_WITH_SCORES;
 constexpr std::uint32_t kExplainFlags = BERTH_AS_MOVED | BERTH_WITH_PREEMPTION;
 constexpr std::uint32_t kScheduleFlags = kCheckFlags | BERTH_STOP_AT_FAILURE;
 

@@ -12,24 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "batching/batch.h"
 #include "host/objects/label_map.h"
 
 namespace berth::capi {
-
-/// The numbers of node names, which a cluster shares with its snapshots and forks. Any thread. A name stays.
-class NodeTable {
- public:
-  /// The number of the name, a new one if it has none.
-  std::uint32_t number_of(const std::string& name);
-  std::optional<std::uint32_t> find(std::string_view name) const;
-  /// Null: nobody has the number. Valid as long as this.
-  const std::string* name_of(std::uint32_t number) const;
-
- private:
-  mutable std::shared_mutex mutex_;
-  std::deque<std::string> names_;  ///< a name keeps its address
-  std::map<std::string_view, std::uint32_t> numbers_;
-};
 
 /// The nodes of a cluster, snapshot or fork, with what calls read of them beside the engine. Immutable, so that many
 /// share one.
@@ -58,6 +44,34 @@ class Roster {
 
  private:
   std::vector<Entry> entries_;
+};
+
+/// The nodes of a cluster's roster as forks of one numbering have them, for calls on snapshots that come and go.
+struct KeptIndexes {
+  std::shared_ptr<const Roster> roster;
+  /// Fork::numbering(). Weak: it may hold a copy of the cluster that only forks need.
+  std::weak_ptr<const void> numbering;
+  std::vector<NodeIndex> of_entry;  ///< parallel to the roster's entries
+};
+
+/// The numbers of node names, which a cluster shares with its snapshots and forks. Any thread. A name stays.
+class NodeTable {
+ public:
+  /// The number of the name, a new one if it has none.
+  std::uint32_t number_of(const std::string& name);
+  std::optional<std::uint32_t> find(std::string_view name) const;
+  /// Null: nobody has the number. Valid as long as this.
+  const std::string* name_of(std::uint32_t number) const;
+
+  /// What keep() was given last; null: nothing yet.
+  std::shared_ptr<const KeptIndexes> kept_indexes() const;
+  void keep(std::shared_ptr<const KeptIndexes> indexes);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::deque<std::string> names_;  ///< a name keeps its address
+  std::map<std::string_view, std::uint32_t> numbers_;
+  std::shared_ptr<const KeptIndexes> kept_indexes_;
 };
 
 /// A bitmap of node numbers. Immutable.

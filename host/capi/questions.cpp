@@ -2,6 +2,7 @@
 #include "host/capi/questions.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "host/capi/api_error.h"
@@ -9,9 +10,19 @@
 namespace berth::capi {
 namespace {
 
+/// Adds the last `count` elements once more.
+template <class Element>
+void repeat_last(std::vector<Element>& column, std::size_t count) {
+  const std::size_t from = column.size() - count;
+  for (std::size_t i = from; i < from + count; ++i) column.push_back(column[i]);
+}
+
 /// The verdict columns of a result.
 class VerdictColumns {
  public:
+  /// Bytes of one pod on one node.
+  static constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t);
+
   VerdictColumns(Result& result, std::size_t pod_count, std::size_t node_count)
       : result_(result),
         fits_(result.column<std::uint8_t>(BERTH_COLUMN_FITS)),
@@ -42,15 +53,12 @@ class VerdictColumns {
     reasons_.push_back(reasons);
   }
   void repeat_pod(std::size_t node_count) {
-    const std::size_t from = fits_.size() - node_count;
     judged_.push_back(judged_.back());
-    for (std::size_t i = from; i < from + node_count; ++i) {
-      fits_.push_back(fits_[i]);
-      code_.push_back(code_[i]);
-      phase_.push_back(phase_[i]);
-      plugin_.push_back(plugin_[i]);
-      reasons_.push_back(reasons_[i]);
-    }
+    repeat_last(fits_, node_count);
+    repeat_last(code_, node_count);
+    repeat_last(phase_, node_count);
+    repeat_last(plugin_, node_count);
+    repeat_last(reasons_, node_count);
   }
   std::uint32_t number_of(std::string_view text) { return result_.number_of(text); }
 
@@ -64,6 +72,41 @@ class VerdictColumns {
   std::vector<std::uint32_t>& reasons_;
   std::string latest_plugin_;
   std::uint32_t latest_number_ = 0;
+};
+
+/// The columns of BERTH_WITH_SCORES.
+class ScoreColumns {
+ public:
+  static constexpr std::size_t kBytesOfPair = sizeof(std::int64_t);
+
+  ScoreColumns(Result& result, std::size_t pod_count, std::size_t node_count)
+      : result_(result),
+        node_count_(node_count),
+        score_(result.column<std::int64_t>(BERTH_COLUMN_SCORE)),
+        message_(result.column<std::uint32_t>(BERTH_COLUMN_MESSAGE)) {
+    score_.reserve(pod_count * node_count);
+    message_.reserve(pod_count);
+  }
+
+  void add_pod_without_scores() { add_pod({}, {}); }
+  /// @param positions  of the nodes that fit, ascending, in the answer
+  void add_pod(std::span<const std::size_t> positions, const PodTotals& totals) {
+    message_.push_back(result_.number_of(totals.error));
+    const std::size_t from = score_.size();
+    score_.resize(from + node_count_, BERTH_NO_SCORE);
+    if (!totals.error.empty()) return;
+    for (std::size_t i = 0; i < positions.size(); ++i) score_[from + positions[i]] = totals.nodes[i];
+  }
+  void repeat_pod() {
+    message_.push_back(message_.back());
+    repeat_last(score_, node_count_);
+  }
+
+ private:
+  Result& result_;
+  std::size_t node_count_;
+  std::vector<std::int64_t>& score_;
+  std::vector<std::uint32_t>& message_;
 };
 
 std::uint8_t phase_of(StatusCode code, bool is_of_pre_filter) {
@@ -90,10 +133,26 @@ std::vector<NodeIndex> indexes_of(std::span<const AskedNode> nodes) {
   return indexes;
 }
 
+/// The totals of the nodes that are there and fit. @param fits  fits(i) of the i-th of these that are there
+template <class Fits>
+void score_pod(Fork& fork, const PodToPlace& pod, std::span<const AskedNode> nodes, Fits fits, ScoreColumns& scores) {
+  std::vector<NodeIndex> feasible;
+  std::vector<std::size_t> positions;
+  std::size_t next = 0;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].index == kNoNode || nodes[n].is_skipped || !fits(next++)) continue;
+    feasible.push_back(nodes[n].index);
+    positions.push_back(n);
+  }
+  scores.add_pod(positions, fork.totals_on(pod, feasible));
+}
+
+/// @param scores  null: they are not wanted
 void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std::span<const AskedNode> nodes,
-               std::span<const NodeIndex> indexes, VerdictColumns& columns) {
+               std::span<const NodeIndex> indexes, VerdictColumns& columns, ScoreColumns* scores) {
   if (pod.not_judged) {
     columns.add_pod(BERTH_JUDGED_NOT);
+    if (scores != nullptr) scores->add_pod_without_scores();
     return add_failed(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
   }
   const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
@@ -102,8 +161,17 @@ void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std:
   PodVerdicts verdicts;
   if (with_reasons) statuses = fork.statuses_on(to_place, indexes);
   if (!with_reasons) verdicts = fork.verdicts_on(to_place, indexes);
-  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   const std::string& error = with_reasons ? statuses.error : verdicts.error;
+  // Before anything else is added: a call that is cancelled here answers the pods before this one.
+  if (scores != nullptr && error.empty()) {
+    const auto fits = [&](std::size_t i) {
+      return with_reasons ? statuses.nodes[i].status.ok() : verdicts.nodes[i].accepts();
+    };
+    score_pod(fork, to_place, nodes, fits, *scores);
+  } else if (scores != nullptr) {
+    scores->add_pod_without_scores();
+  }
+  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
   if (!error.empty()) return add_failed("", error, nodes.size(), columns);
   std::size_t next = 0;
   for (const AskedNode& node : nodes) {
@@ -118,6 +186,28 @@ void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std:
       columns.add(verdict.code, phase_of(verdict.code, verdict.is_of_pre_filter), verdict.plugin, 0);
     }
   }
+}
+
+/// The nodes of the state's roster in its fork. Those of the cluster's own roster are kept for later calls.
+/// @param wanted  how many nodes the call asks about
+/// @return null: the call asks about so few that it does not pay to find all
+std::shared_ptr<const KeptIndexes> indexes_of(const State& state, std::size_t wanted) {
+  const std::shared_ptr<const Roster>& roster = state.facts.roster;
+  const std::shared_ptr<const void> numbering = state.fork.numbering();
+  if (numbering != nullptr) {
+    std::shared_ptr<const KeptIndexes> kept = state.cluster.nodes().kept_indexes();
+    if (kept != nullptr && kept->roster == roster && kept->numbering.lock() == numbering) return kept;
+  }
+  if (wanted < roster->entries().size() / 2) return nullptr;
+  auto indexes = std::make_shared<KeptIndexes>();
+  indexes->roster = roster;
+  indexes->numbering = numbering;
+  indexes->of_entry.reserve(roster->entries().size());
+  for (const Roster::Entry& entry : roster->entries())
+    indexes->of_entry.push_back(state.fork.find_node(*state.cluster.nodes().name_of(entry.number)));
+  if (state.is_of_cluster && numbering != nullptr && state.fork.numbering() == numbering)
+    state.cluster.nodes().keep(indexes);
+  return indexes;
 }
 
 }  // namespace
@@ -138,7 +228,21 @@ AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t fla
 std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint32_t> numbers, std::uint32_t flags) {
   std::vector<AskedNode> nodes;
   nodes.reserve(numbers.size());
-  for (const std::uint32_t number : numbers) nodes.push_back(asked_node(state, number, flags));
+  const std::span<const Roster::Entry> entries = state.facts.roster->entries();
+  const std::shared_ptr<const KeptIndexes> indexes = indexes_of(state, numbers.size());
+  if (indexes == nullptr) {
+    for (const std::uint32_t number : numbers) nodes.push_back(asked_node(state, number, flags));
+    return nodes;
+  }
+  std::size_t at = 0;
+  for (const std::uint32_t number : numbers) {
+    if (at > 0 && entries[at - 1].number >= number) at = 0;  // usually they ascend
+    while (at < entries.size() && entries[at].number < number) ++at;
+    AskedNode& node = nodes.emplace_back(AskedNode{number, kNoNode, false});
+    if (at == entries.size() || entries[at].number != number) continue;
+    node.is_skipped = entries[at].is_cordoned && (flags & BERTH_SKIP_CORDONED) != 0;
+    node.index = indexes->of_entry[at];
+  }
   return nodes;
 }
 
@@ -181,7 +285,7 @@ std::unique_ptr<Result> check_one(const State& given, const std::shared_ptr<Clus
     auto result = std::make_unique<Result>(cluster, state.facts.version);
     result->column<std::uint32_t>(BERTH_COLUMN_NODE) = {number};
     VerdictColumns columns(*result, 1, 1);
-    check_pod(state.fork, pod, {nullptr, flags}, {&node, 1}, indexes_of({&node, 1}), columns);
+    check_pod(state.fork, pod, {nullptr, flags}, {&node, 1}, indexes_of({&node, 1}), columns, nullptr);
     fits = result->column<std::uint8_t>(BERTH_COLUMN_FITS).front() != 0;
     return result;
   }
@@ -197,9 +301,12 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   const std::vector<std::uint32_t> numbers = numbers_of(*state.facts.roster, options.nodes);
   result->column<std::uint32_t>(BERTH_COLUMN_NODE) = numbers;
-  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t);
-  cluster->engine().memory.check(pods.size() * numbers.size() * kBytesOfPair);
+  const bool with_scores = (options.flags & BERTH_WITH_SCORES) != 0;
+  const std::size_t bytes_of_pair = VerdictColumns::kBytesOfPair + (with_scores ? ScoreColumns::kBytesOfPair : 0);
+  cluster->engine().memory.check(pods.size() * numbers.size() * bytes_of_pair);
   VerdictColumns columns(*result, pods.size(), numbers.size());
+  std::optional<ScoreColumns> scores;
+  if (with_scores) scores.emplace(*result, pods.size(), numbers.size());
   std::vector<AskedNode> nodes;
   std::vector<NodeIndex> indexes;
   const PodHandle* last = nullptr;
@@ -210,7 +317,7 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
       nodes = asked_nodes(asked, numbers, options.flags);
       indexes = indexes_of(nodes);
     }
-    check_pod(asked.fork, pod, options, nodes, indexes, columns);
+    check_pod(asked.fork, pod, options, nodes, indexes, columns, scores ? &*scores : nullptr);
     if (&asked.fork != &state.fork) nodes.clear();
     return true;
   };
@@ -219,6 +326,7 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
     if (const berth_status why = watch.stop(heeds_deadline); why != BERTH_OK) return {std::move(result), why};
     if (last == handle.get()) {
       columns.repeat_pod(numbers.size());
+      if (scores) scores->repeat_pod();
       continue;
     }
     if (!unless_interrupted(watch, heeds_deadline, [&] { return check(*handle->pod); }))

@@ -18,7 +18,7 @@ namespace berth::capi {
 
 struct CheckOptions {
   const NodeNumbers* nodes = nullptr;  ///< null: all of the state
-  std::uint32_t flags = 0;             ///< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS
+  std::uint32_t flags = 0;             ///< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS, BERTH_WITH_SCORES
 };
 
 /// @throws ApiError BERTH_E_ARGUMENT for flags outside `allowed`

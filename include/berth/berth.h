@@ -404,12 +404,15 @@ enum {
 };
 
 enum {
-  BERTH_SKIP_CORDONED = 1u,   /**< nodes with spec.unschedulable are left out, whatever the pod tolerates */
-  BERTH_AS_MOVED = 2u,        /**< spec.nodeName is ignored, and the pod's own running copy is taken out first */
-  BERTH_NO_REASONS = 4u,      /**< of bulk checks: leave BERTH_COLUMN_REASONS empty, which is much cheaper */
-  BERTH_STOP_AT_FAILURE = 8u, /**< of batches: stop behind the first pod that finds no node */
-  BERTH_WITH_PREEMPTION = 16u /**< of explain: add what preemption would do for a pod that fits nowhere */
+  BERTH_SKIP_CORDONED = 1u,    /**< nodes with spec.unschedulable are left out, whatever the pod tolerates */
+  BERTH_AS_MOVED = 2u,         /**< spec.nodeName is ignored, and the pod's own running copy is taken out first */
+  BERTH_NO_REASONS = 4u,       /**< of bulk checks: leave BERTH_COLUMN_REASONS empty, which is much cheaper */
+  BERTH_STOP_AT_FAILURE = 8u,  /**< of batches: stop behind the first pod that finds no node */
+  BERTH_WITH_PREEMPTION = 16u, /**< of explain: add what preemption would do for a pod that fits nowhere */
+  BERTH_WITH_SCORES = 1024u    /**< of bulk checks: add BERTH_COLUMN_SCORE and BERTH_COLUMN_MESSAGE */
 };
+/** In BERTH_COLUMN_SCORE of checks: the node does not fit, or nothing was scored. Totals are not negative. */
+#define BERTH_NO_SCORE INT64_C(-1)
 
 /** One pod on one node: the Filter plugins, pods nominated to the node included.
  *
@@ -421,17 +424,27 @@ BERTH_API berth_status berth_snapshot_check(const berth_snapshot* snapshot, cons
                                             uint32_t flags, int32_t* fits, berth_result** details, berth_error* error);
 /** Every pod on every node of a set.
  *
+ * With BERTH_WITH_SCORES also what the Score plugins give the nodes on which a pod fits: the sum over the plugins of
+ * normalised score times weight, by which kube-scheduler chooses. Normalisers, and the plugins that compare nodes, see
+ * the nodes for which FITS is 1 in this answer, and no others: kube-scheduler scores those that passed Filter, which
+ * are among those that PreFilter names, as here among those of the set and without cordoned ones that are skipped. So
+ * the scores of a node differ between sets, and those of the nodes that berth_fork_schedule() has to choose from are
+ * those of a check with the same set and flags. kube-scheduler takes a node that alone fits, and a nominated node that
+ * fits, without scoring; here they have the total that scoring would give. A profile that scores nothing gives 1.
+ *
  * @param pods  [in] length pod_count; of the snapshot's cluster
  * @param nodes [in] NULL: all nodes of the snapshot
- * @param flags [in] BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS
- * @param result [out] columns NODE, FITS, JUDGED, CODE, PHASE, PLUGIN, REASONS; owned by the caller
+ * @param flags [in] BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS, BERTH_WITH_SCORES
+ * @param result [out] columns NODE, FITS, JUDGED, CODE, PHASE, PLUGIN, REASONS; with BERTH_WITH_SCORES also SCORE and
+ * MESSAGE: where scoring ends the cycle of a pod with an error, MESSAGE tells it, and SCORE is BERTH_NO_SCORE on every
+ * node. Owned by the caller
  * Any thread. */
 BERTH_API berth_status berth_snapshot_check_bulk(const berth_snapshot* snapshot, const berth_pod* const* pods,
                                                  size_t pod_count, const berth_node_set* nodes, uint32_t flags,
                                                  berth_result** result, berth_error* error);
 typedef struct berth_check_options {
   uint32_t struct_size;
-  uint32_t flags;              /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS */
+  uint32_t flags;              /**< as of berth_snapshot_check_bulk() */
   const berth_node_set* nodes; /**< NULL: all nodes */
   uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one pod is answered */
   const berth_cancel* cancel;  /**< NULL: none */
@@ -1021,15 +1034,17 @@ enum {
   BERTH_COLUMN_NODE = 1, /**< U32. Checks: the nodes, [nodes]. Schedule: each pod's, or BERTH_NO_NODE, [pods]. Preempt:
                               [candidates], ascending */
   BERTH_COLUMN_FITS = 2, /**< U8: 1 or 0. [pods x nodes]; schedule: the pod was placed, [pods] */
-  BERTH_COLUMN_JUDGED = 3,      /**< U8: BERTH_JUDGED_*, [pods] */
-  BERTH_COLUMN_CODE = 4,        /**< U8: BERTH_CODE_*, [pods x nodes] */
-  BERTH_COLUMN_PHASE = 5,       /**< U8: BERTH_PHASE_*, [pods x nodes] */
-  BERTH_COLUMN_PLUGIN = 6,      /**< U32: a text: the plugin that refuses, [pods x nodes] */
-  BERTH_COLUMN_REASONS = 7,     /**< U32: a text: upstream's reasons, joined with ", ", [pods x nodes] */
-  BERTH_COLUMN_SCORE = 8,       /**< I64: the total of the chosen node; 0 where nothing was scored, [pods] */
-  BERTH_COLUMN_MESSAGE = 9,     /**< U32: a text: why the pod has no node, as kube-scheduler's event says it, [pods] */
-  BERTH_COLUMN_VIOLATIONS = 10, /**< I32: victims whose eviction violates a budget, [candidates] */
-  BERTH_COLUMN_BEST = 11,       /**< U8: 1: upstream's choice may take the candidate, [candidates] */
+  BERTH_COLUMN_JUDGED = 3,        /**< U8: BERTH_JUDGED_*, [pods] */
+  BERTH_COLUMN_CODE = 4,          /**< U8: BERTH_CODE_*, [pods x nodes] */
+  BERTH_COLUMN_PHASE = 5,         /**< U8: BERTH_PHASE_*, [pods x nodes] */
+  BERTH_COLUMN_PLUGIN = 6,        /**< U32: a text: the plugin that refuses, [pods x nodes] */
+  BERTH_COLUMN_REASONS = 7,       /**< U32: a text: upstream's reasons, joined with ", ", [pods x nodes] */
+  BERTH_COLUMN_SCORE = 8,         /**< I64. Schedule: the total of the chosen node; 0 where nothing was scored, [pods].
+                                       Checks: the total of the node, or BERTH_NO_SCORE, [pods x nodes] */
+  BERTH_COLUMN_MESSAGE = 9,       /**< U32: a text: why the pod has no node, as kube-scheduler's event says it, [pods].
+                                       Checks: the error with which scoring ends the cycle, or empty, [pods] */
+  BERTH_COLUMN_VIOLATIONS = 10,   /**< I32: victims whose eviction violates a budget, [candidates] */
+  BERTH_COLUMN_BEST = 11,         /**< U8: 1: upstream's choice may take the candidate, [candidates] */
   BERTH_COLUMN_VICTIM_BEGIN = 12, /**< U32: where a candidate's victims begin in VICTIM, [candidates + 1] */
   BERTH_COLUMN_VICTIM = 13        /**< U32: a text: uid of a victim, most important first, [victims] */
 };

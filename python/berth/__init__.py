@@ -18,6 +18,7 @@ from .engine import Engine
 from .enums import (
     NO_NODE,
     NO_POD,
+    NO_SCORE,
     Cap,
     Choice,
     Code,
@@ -100,6 +101,7 @@ __all__ = [
     "MaxReplicasResult",
     "NO_NODE",
     "NO_POD",
+    "NO_SCORE",
     "NodeSet",
     "NotFoundError",
     "Origin",

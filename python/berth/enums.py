@@ -22,12 +22,15 @@ __all__ = [
     "Col",
     "NO_NODE",
     "NO_POD",
+    "NO_SCORE",
 ]
 
 NO_NODE = 0xFFFFFFFF
 """Of a pod without a node, in columns of node numbers."""
 NO_POD = 0xFFFFFFFF
 """Of a try in which every pod found a node."""
+NO_SCORE = -1
+"""In the scores of checks: the node does not fit, or nothing was scored."""
 
 
 class Status(enum.IntEnum):
@@ -160,6 +163,7 @@ class Flag(enum.IntFlag):
     DRAIN_TOGETHER = 128
     DRAIN_KEEP = 256
     DRAIN_BY_SCORE = 512
+    WITH_SCORES = 1024
 
 
 class Col(enum.IntEnum):

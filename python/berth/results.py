@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from . import _native
 from .enums import Col
-from .result import ColumnOf, Origin, Result, Verdict, categories_of
+from .result import ColumnOf, Given, Origin, Result, Verdict, categories_of
 
 __all__ = [
     "Origin",
@@ -32,7 +34,11 @@ __all__ = [
 class CheckResult(Result):
     """Verdicts of pods on nodes: columns of the shape (pods, nodes)."""
 
-    __slots__ = ()
+    __slots__ = ("_has_scores",)
+
+    def __init__(self, given: Given, pods: Sequence[_native.Pod] = (), has_scores: bool = False) -> None:
+        super().__init__(given, pods)
+        self._has_scores = has_scores
 
     node = ColumnOf(Col.NODE, "Numbers of the nodes, [nodes].")
     judged = ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
@@ -41,9 +47,11 @@ class CheckResult(Result):
     phase = ColumnOf(Col.PHASE, "Where the verdict comes from, [pods, nodes].")
     plugin = ColumnOf(Col.PLUGIN, "Texts: the plugin that refuses, [pods, nodes].")
     reasons = ColumnOf(Col.REASONS, "Texts: upstream's reasons, [pods, nodes].")
+    score = ColumnOf(Col.SCORE, "With scores: the total of the node, or NO_SCORE, [pods, nodes].")
+    message = ColumnOf(Col.MESSAGE, "With scores: texts: the error with which scoring ends the cycle, [pods].")
 
     def _shape(self, column: Col) -> tuple[int, ...]:
-        if column in (Col.NODE, Col.JUDGED):
+        if column in (Col.NODE, Col.JUDGED, Col.MESSAGE):
             return ()
         return len(self.judged), len(self.node)
 
@@ -68,9 +76,11 @@ class CheckResult(Result):
             "pod": lambda: categories_of([each.uid for each in self._pods[:pods]], np.repeat(np.arange(pods), nodes)),
             "node": lambda: categories_of(self._handle.node_names(self.node.numpy()), np.tile(np.arange(nodes), pods)),
         }
+        pairs = (Col.FITS, Col.CODE, Col.PHASE, Col.PLUGIN, Col.REASONS)
+        of_pods = (Col.JUDGED,)
         return {
-            "pairs": ((Col.FITS, Col.CODE, Col.PHASE, Col.PLUGIN, Col.REASONS), extra),
-            "pods": ((Col.JUDGED,), {"pod": self._uids(pods)}),
+            "pairs": ((*pairs, Col.SCORE) if self._has_scores else pairs, extra),
+            "pods": ((*of_pods, Col.MESSAGE) if self._has_scores else of_pods, {"pod": self._uids(pods)}),
             "nodes": ((Col.NODE,), {}),
         }
 

@@ -172,6 +172,7 @@ class Questions:
         nodes: Nodes | None = None,
         *,
         reasons: bool = True,
+        scores: bool = False,
         skip_cordoned: bool = False,
         as_moved: bool = False,
         deadline: Deadline = None,
@@ -179,13 +180,16 @@ class Questions:
     ) -> CheckResult:
         """Every pod on every node of a set; None: on all nodes.
 
-        Without `reasons` that column is of empty texts, and the call is much cheaper. With a deadline at least one
-        pod is answered.
+        Without `reasons` that column is of empty texts, and the call is much cheaper. With `scores` there are the
+        columns `score` and `message` too: the totals by which kube-scheduler chooses, normalised over the nodes on
+        which the pod fits. With a deadline at least one pod is answered.
         """
         asked = pods_of(pods)
-        flags = flags_of(no_reasons=not reasons, skip_cordoned=skip_cordoned, as_moved=as_moved)
+        flags = flags_of(
+            no_reasons=not reasons, with_scores=scores, skip_cordoned=skip_cordoned, as_moved=as_moved
+        )
         return CheckResult(
-            self._check_bulk(asked, self._node_set(nodes), flags, microseconds_of(deadline), cancel), asked
+            self._check_bulk(asked, self._node_set(nodes), flags, microseconds_of(deadline), cancel), asked, scores
         )
 
     def explain(

@@ -64,9 +64,11 @@ void calls_are_cancelled(const char* backend) {
   EXPECT(berth_cancel_is_triggered(cancel) == 0);
   check.flags = BERTH_STOP_AT_FAILURE;
   EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
-  check.flags = BERTH_NO_REASONS;
+  check.flags = BERTH_NO_REASONS | BERTH_WITH_SCORES;
   EXPECT_STATUS(BERTH_OK, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
   column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 3);
+  column(result, BERTH_COLUMN_SCORE, BERTH_TYPE_I64, 3);
+  column(result, BERTH_COLUMN_MESSAGE, BERTH_TYPE_U32, 1);
   berth_result_free(&result);
   schedule.progress = cancel_at_once;
   schedule.progress_user_data = cancel;

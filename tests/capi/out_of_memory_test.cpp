@@ -207,6 +207,7 @@ std::vector<Call<Handles>> calls() {
          berth_result* result = nullptr;
          berth_check_options options = BERTH_CHECK_OPTIONS_INIT;
          options.cancel = h.cancel.get();
+         options.flags = BERTH_WITH_SCORES;
          return free_result(
              berth_snapshot_check_bulk_until(h.snapshot.get(), h.all.data(), h.all.size(), &options, &result, nullptr),
              result);

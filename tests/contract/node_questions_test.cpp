@@ -154,6 +154,33 @@ TEST_P(NodeQuestionsContract, ScoresAreNormalisedOverTheSet) {
   EXPECT_EQ(place_among(*backend_, {"n"}, {"b", "c"}), Names{"c"}) << "the nominated node is not in the set";
 }
 
+TEST_P(NodeQuestionsContract, TotalsAreNormalisedOverTheNodesThatAreAskedAbout) {
+  given(
+      "node a cpu=8 label:disk=ssd\nnode b cpu=8 label:disk=hdd\nnode c cpu=8 label:disk=nvme\npod old on=b cpu=6\n"
+      "pod p cpu=1 prefer=100:disk:In:ssd prefer=50:disk:In:nvme");
+  const PodToPlace asked = prepared({pod("p")}).front();
+  const auto totals = [&](auto& where, const Names& names) {
+    const PodTotals said = where.totals_on(asked, indexes(where, names));
+    EXPECT_EQ(said.error, "");
+    return said.nodes;
+  };
+  const auto of_all = [&](const Evaluation& evaluation) {
+    std::vector<std::int64_t> all;
+    for (const NodeEvaluation& node : evaluation.nodes) all.push_back(node.total);
+    return all;
+  };
+  const auto fork = backend_->fork();
+  EXPECT_EQ(totals(*backend_, {"a", "b", "c"}), of_all(backend_->evaluate(asked)));
+  EXPECT_EQ(totals(*fork, {"a", "b", "c"}), of_all(fork->evaluate(asked)));
+  // Without a, c is the one that is preferred most.
+  const std::vector<std::int64_t> all = totals(*fork, {"a", "b", "c"});
+  const std::vector<std::int64_t> two = totals(*fork, {"b", "c"});
+  EXPECT_EQ(two[0], all[1]);
+  EXPECT_GT(two[1], all[2]);
+  EXPECT_EQ(totals(*backend_, {"c", "b"}), (std::vector<std::int64_t>{two[1], two[0]}));
+  EXPECT_TRUE(totals(*fork, {}).empty());
+}
+
 TEST_P(NodeQuestionsContract, MessagesOfASetCountItsNodesAlone) {
   given(
       "node a cpu=1\nnode b cpu=1 unschedulable\nnode c cpu=8\npod p cpu=2\npod named cpu=2 need=@metadata.name:In:c\n"

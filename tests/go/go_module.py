@@ -74,14 +74,14 @@ def main():
     def run(*command, **more):
         return subprocess.run(command, cwd=options.folder, env=environment, check=False, **more)
 
-    listed = run(go, "list", "-test", "-deps", "./...", capture_output=True, text=True)
+    build = [each for flag in ("-modfile", "-tags") if flag in arguments for each in (flag, arguments[arguments.index(flag) + 1])]
+    listed = run(go, "list", *build, "-test", "-deps", "./...", capture_output=True, text=True)
     if listed.returncode != 0 and UNREACHABLE.search(listed.stderr):
         skip("modules are missing and no proxy answers: " + listed.stderr.strip().splitlines()[-1])
     wrong = run("gofmt", "-l", ".", capture_output=True, text=True)
     if wrong.returncode != 0 or wrong.stdout:
         sys.exit("gofmt would change:\n" + wrong.stdout + wrong.stderr)
-    tags = arguments[arguments.index("-tags"):][:2] if "-tags" in arguments else []
-    for command in ([go, "vet", *tags, "./..."], [go, "test", "-count=1", *arguments, "./..."]):
+    for command in ([go, "vet", *build, "./..."], [go, "test", "-count=1", *arguments, "./..."]):
         status = run(*command).returncode
         if status != 0:
             return status

@@ -55,6 +55,20 @@ def test_check_in_bulk_equals_single_checks(asked, cluster):
         assert result.fits.shape == (0, 1)
 
 
+def test_scores_of_a_check_are_those_of_the_explanation(asked, cluster):
+    pods = cluster.pods([pod("p", 1), pod("q", 3), pod("r", 9)])
+    with asked.check_bulk(pods, scores=True) as result:
+        assert result.score.shape == (3, 3) and result.message.texts() == ["", "", ""]
+        for i, each in enumerate(pods):
+            with asked.explain(each) as explanation:
+                totals = {node["node"]: node["total"] for node in explanation["nodes"] if node["feasible"]}
+            assert result.score.tolist()[i] == [totals.get(name, berth.NO_SCORE) for name in "abc"]
+        assert result.tables["pairs"].to_pandas()["score"].tolist() == [each for row in result.score for each in row]
+        assert "message" in result.tables["pods"].to_pandas()
+    with asked.check_bulk(pods[0]) as result, pytest.raises(berth.NotFoundError):
+        result.score
+
+
 def test_what_is_not_judged_is_never_a_yes(asked, cluster):
     claims = [{"name": "gpu", "resourceClaimName": "g"}]
     dra = cluster.pod(pod("dra", 1, resourceClaims=claims))

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	berth "berth.dev/go"
+	"berth.dev/go/adapters/informer"
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -31,19 +32,18 @@ func (v verdict) status() *fwk.Status {
 	return fwk.NewStatus(v.code, v.reasons...)
 }
 
-// cycle is what a cycle state has: the columns of one call for all nodes, and what dry runs changed of single nodes.
-// Its clones share the columns; each opens a fork of its own, when it is changed.
+// cycle is what a cycle state has: what Berth answered about all nodes, and what dry runs changed of single nodes. Its
+// clones share the answer; each opens a fork of its own, when it is changed.
 type cycle struct {
-	plugin   *Plugin
-	pod      *berth.Pod
-	snapshot *berth.Snapshot
-	columns  *berth.CheckResult
-	chosen   *string // of PreScore
+	plugin *Plugin
+	pod    *berth.Pod
+	answer *answer
+	scored *berth.CheckResult // of PreScore: a column of scores over the nodes that it was given
 
 	mutex   sync.Mutex
 	fork    *berth.Fork // nil until it is changed
 	changes int
-	changed map[string]verdict
+	changed atomic.Pointer[map[string]verdict] // nil: none; written anew by each change
 	// parent is what the fork is opened on, with the changes that it had; nil: the snapshot.
 	parent        *cycle
 	parentChanges int
@@ -53,8 +53,9 @@ type cycle struct {
 func (c *cycle) Clone() fwk.StateData {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	cloned := &cycle{plugin: c.plugin, pod: c.pod, snapshot: c.snapshot, columns: c.columns, chosen: c.chosen,
-		changed: maps.Clone(c.changed), parent: c.parent, parentChanges: c.parentChanges}
+	cloned := &cycle{plugin: c.plugin, pod: c.pod, answer: c.answer, scored: c.scored, parent: c.parent,
+		parentChanges: c.parentChanges}
+	cloned.changed.Store(c.changed.Load())
 	if c.fork != nil {
 		cloned.parent, cloned.parentChanges = c, c.changes
 	}
@@ -68,7 +69,7 @@ func (c *cycle) opened() (*berth.Fork, error) {
 	}
 	var err error
 	if c.parent == nil {
-		c.fork, err = c.snapshot.Fork()
+		c.fork, err = c.answer.snapshot.Fork()
 	} else {
 		c.parent.mutex.Lock()
 		defer c.parent.mutex.Unlock()
@@ -109,10 +110,15 @@ func (c *cycle) change(nodeName string, do func(*berth.Fork, berth.NodeID) error
 	if err != nil {
 		return err
 	}
-	if c.changed == nil {
-		c.changed = map[string]verdict{}
+	changed := map[string]verdict{nodeName: v}
+	if before := c.changed.Load(); before != nil {
+		for name, other := range *before {
+			if name != nodeName {
+				changed[name] = other
+			}
+		}
 	}
-	c.changed[nodeName] = v
+	c.changed.Store(&changed)
 	return nil
 }
 
@@ -135,21 +141,12 @@ func verdictOf(answer *berth.CheckResult, i int) (verdict, error) {
 }
 
 func (c *cycle) verdict(nodeName string) (verdict, error) {
-	c.mutex.Lock()
-	v, there := c.changed[nodeName]
-	c.mutex.Unlock()
-	if there {
-		return v, nil
+	if changed := c.changed.Load(); changed != nil {
+		if v, there := (*changed)[nodeName]; there {
+			return v, nil
+		}
 	}
-	number, err := c.plugin.number(nodeName)
-	if err != nil && !errors.Is(err, berth.NotFound) {
-		return verdict{}, err
-	}
-	at, there := slices.BinarySearch(c.columns.Nodes, number)
-	if err != nil || !there {
-		return verdict{fwk.Unschedulable, []string{"node(s) had not come to Berth yet"}}, nil
-	}
-	return verdictOf(c.columns, at)
+	return c.answer.verdict(nodeName)
 }
 
 func cycleOf(state fwk.CycleState) (*cycle, error) {
@@ -164,10 +161,15 @@ func cycleOf(state fwk.CycleState) (*cycle, error) {
 	return c, nil
 }
 
-// PreFilter asks about all nodes by one call, and keeps its columns for Filter.
+// PreFilter asks about all nodes by one call, and keeps its columns for Filter and Score. It gives no node names: the
+// message about the others would name Berth, and not the plugin that names them.
 func (p *Plugin) PreFilter(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo,
 ) (*fwk.PreFilterResult, *fwk.Status) {
+	if err := p.enter(); err != nil {
+		return nil, failed(err)
+	}
+	defer p.leave()
 	p.endCycle()
 	if err := p.follow(nodes); err != nil {
 		return nil, failed(err)
@@ -176,40 +178,60 @@ func (p *Plugin) PreFilter(
 	if err != nil {
 		return nil, failed(err)
 	}
-	snapshot, err := p.cluster.NewSnapshot()
+	answer, err := p.answerAbout(ctx, prepared)
 	if err != nil {
 		return nil, failed(err)
 	}
-	p.opened(snapshot)
-	columns, err := snapshot.CheckBulk(ctx, []*berth.Pod{prepared}, nil)
-	if err != nil {
-		columns.Close()
-		return nil, failed(err)
-	}
-	p.opened(columns)
-	if refused, err := refusedByPreFilter(columns); err != nil || refused != nil {
+	if refused, err := answer.refusedByPreFilter(); err != nil || refused != nil {
 		if err != nil {
 			return nil, failed(err)
 		}
 		return nil, refused
 	}
-	state.Write(stateKey, &cycle{plugin: p, pod: prepared, snapshot: snapshot, columns: columns})
+	c := &cycle{plugin: p, pod: prepared, answer: answer}
+	if err := c.askNominatedNode(pod); err != nil {
+		return nil, failed(err)
+	}
+	state.Write(stateKey, c)
 	return nil, nil
 }
 
-// namesOthers is how kube-scheduler's message about nodes begins that PreFilter did not name.
-const namesOthers = "node(s) didn't satisfy plugin(s)"
+// askNominatedNode asks Filter about the node that the pod is nominated to where PreFilter names others, as
+// kube-scheduler does. Berth has the nomination for as long as it takes: the framework adds nominated pods by itself.
+func (c *cycle) askNominatedNode(pod *v1.Pod) error {
+	at, there := c.answer.nodes.position[pod.Status.NominatedNodeName]
+	if !there || c.answer.columns.Phases[at] != berth.PhasePreFilter {
+		return nil
+	}
+	v, err := c.verdictOfNomination(pod, c.answer.nodes.numbers[at])
+	if err == nil {
+		c.changed.Store(&map[string]verdict{pod.Status.NominatedNodeName: v})
+	}
+	return err
+}
 
-// refusedByPreFilter is the status where a plugin refuses the pod and not a node.
-func refusedByPreFilter(columns *berth.CheckResult) (*fwk.Status, error) {
-	if len(columns.Phases) == 0 || columns.Phases[0] != berth.PhasePreFilter {
-		return nil, nil
+func (c *cycle) verdictOfNomination(pod *v1.Pod, number berth.NodeID) (v verdict, err error) {
+	text, err := informer.Text(pod)
+	if err != nil {
+		return v, err
 	}
-	v, err := verdictOf(columns, 0)
-	if err != nil || strings.HasPrefix(v.reasons[0], namesOthers) {
-		return nil, err
+	if err := c.plugin.cluster.Upsert(text); err != nil {
+		return v, err
 	}
-	return v.status(), nil
+	defer func() {
+		err = errors.Join(err, c.plugin.deleted(berth.Object{Kind: "Pod", UID: string(pod.UID)}))
+	}()
+	snapshot, err := c.plugin.cluster.NewSnapshot()
+	if err != nil {
+		return v, err
+	}
+	defer snapshot.Close()
+	said, err := snapshot.Verdict(c.pod, number, nil)
+	if err != nil {
+		return v, err
+	}
+	defer said.Close()
+	return verdictOf(said, 0)
 }
 
 // PreFilterExtensions are the plugin's own.
@@ -219,6 +241,10 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return p }
 func (p *Plugin) AddPod(
 	_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, on fwk.NodeInfo,
 ) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -238,6 +264,10 @@ func (p *Plugin) AddPod(
 func (p *Plugin) RemovePod(
 	_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, on fwk.NodeInfo,
 ) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -257,6 +287,10 @@ func (p *Plugin) RemovePod(
 
 // Filter reads the verdict of the node.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, on fwk.NodeInfo) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
@@ -268,65 +302,95 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, on f
 	return v.status()
 }
 
-// PreScore asks which of the nodes kube-scheduler would take.
+// PreScore has the scores of PreFilter's call where it is given all nodes that fit. Where kube-scheduler looked at some
+// of them, or another plugin or an extender refused some, scores are normalised over the others, so that they are asked
+// for again.
 func (p *Plugin) PreScore(ctx context.Context, state fwk.CycleState, _ *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	if err := p.enter(); err != nil {
+		return failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return failed(err)
 	}
-	chosen, err := c.choose(ctx, nodes)
+	// The next PreFilter asks for scores where this one's could be used.
+	p.scoresAtOnce = len(nodes) == c.answer.fitting
+	c.scored = c.answer.columns
+	if !p.scoresAtOnce || len(c.scored.Scores) == 0 {
+		if c.scored, err = c.scoresOf(ctx, nodes); err != nil {
+			return failed(err)
+		}
+	}
+	message, err := c.scored.Messages.At(0)
 	if err != nil {
 		return failed(err)
 	}
-	c.chosen = &chosen
+	if message != "" {
+		return fwk.AsStatus(errors.New(message))
+	}
 	return nil
 }
 
-func (c *cycle) choose(ctx context.Context, nodes []fwk.NodeInfo) (string, error) {
+func (c *cycle) scoresOf(ctx context.Context, nodes []fwk.NodeInfo) (*berth.CheckResult, error) {
 	numbers := make([]berth.NodeID, len(nodes))
 	for i, node := range nodes {
-		var err error
-		if numbers[i], err = c.plugin.number(node.Node().Name); err != nil {
-			return "", err
+		var there bool
+		if numbers[i], there = c.answer.nodes.number(node.Node().Name); !there {
+			return nil, fmt.Errorf("%s fits and was not asked", node.Node().Name)
 		}
 	}
 	set, err := c.plugin.cluster.NewNodeSet(numbers)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer set.Close()
-	fork, err := c.snapshot.Fork()
+	options := berth.CheckOptions{Nodes: set, NoReasons: true, Scores: true}
+	scored, err := c.answer.snapshot.CheckBulk(ctx, []*berth.Pod{c.pod}, &options)
 	if err != nil {
-		return "", err
+		scored.Close()
+		return nil, err
 	}
-	defer fork.Close()
-	placed, err := fork.Schedule(ctx, []*berth.Pod{c.pod}, &berth.ScheduleOptions{Nodes: set})
-	if err != nil {
-		placed.Close()
-		return "", err
-	}
-	defer placed.Close()
-	at := slices.Index(numbers, placed.Nodes[0])
-	if at < 0 {
-		return "", errors.New("no node of those that fit")
-	}
-	return nodes[at].Node().Name, nil
+	c.plugin.opened(scored)
+	return scored, nil
 }
 
-// Score is the best one for the node that kube-scheduler would take, and the worst for all others.
+// Score reads the total of the node.
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, on fwk.NodeInfo) (int64, *fwk.Status) {
+	if err := p.enter(); err != nil {
+		return 0, failed(err)
+	}
+	defer p.leave()
 	c, err := cycleOf(state)
 	if err != nil {
 		return 0, failed(err)
 	}
-	if c.chosen == nil {
+	if c.scored == nil {
 		return 0, failed(errors.New("Score without PreScore"))
 	}
-	if *c.chosen == on.Node().Name {
-		return fwk.MaxNodeScore, nil
+	number, there := c.answer.nodes.number(on.Node().Name)
+	at, asked := slices.BinarySearch(c.scored.Nodes, number)
+	if !there || !asked || c.scored.Scores[at] == berth.NoScore {
+		return 0, failed(fmt.Errorf("%s has no score", on.Node().Name))
 	}
-	return 0, nil
+	return c.scored.Scores[at], nil
 }
 
-// ScoreExtensions are none.
-func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+// ScoreExtensions are the plugin's own.
+func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return p }
+
+// NormalizeScore takes the totals into kube-scheduler's range: the highest one is 100, and each other one as much less
+// as its total is, but not less than 0. So with the weight 1 the sum with other plugins' scores is upstream's sum less
+// a constant, for all nodes that are no more than 100 behind the best.
+func (p *Plugin) NormalizeScore(
+	_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList,
+) *fwk.Status {
+	best := int64(0)
+	for _, score := range scores {
+		best = max(best, score.Score)
+	}
+	for i, score := range scores {
+		scores[i].Score = max(fwk.MinNodeScore, fwk.MaxNodeScore-(best-score.Score))
+	}
+	return nil
+}

@@ -40,6 +40,7 @@ type Plugin struct {
 		sync.Mutex
 		round uint64
 		nodes map[string]*told
+		order []*told // of the latest snapshot
 	}
 
 	mutex   sync.Mutex
@@ -48,6 +49,15 @@ type Plugin struct {
 	// open is what the latest cycle has opened. A cycle state ends without a call, and cycles come one after another, so
 	// that the next PreFilter closes it.
 	open []interface{ Close() error }
+
+	// use is held by each call of a cycle while it reads columns, and alone by Close.
+	use    sync.RWMutex
+	closed bool
+
+	// What cycles read and write, which come one after another.
+	latest       *answers
+	asked        *askedNodes
+	scoresAtOnce bool
 }
 
 type knownPod struct {
@@ -64,6 +74,12 @@ var (
 	_ fwk.SignPlugin      = &Plugin{}
 )
 
+func newPlugin(cluster *berth.Cluster) *Plugin {
+	p := &Plugin{cluster: cluster, numbers: map[string]berth.NodeID{}, pods: map[types.UID]*knownPod{}, scoresAtOnce: true}
+	p.told.nodes = map[string]*told{}
+	return p
+}
+
 // Factory makes the plugin of a profile. The engine is the caller's. The plugin lives until Close, which the framework
 // calls.
 func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
@@ -72,8 +88,7 @@ func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Han
 		if err != nil {
 			return nil, err
 		}
-		p := &Plugin{cluster: cluster, numbers: map[string]berth.NodeID{}, pods: map[types.UID]*knownPod{}}
-		p.told.nodes = map[string]*told{}
+		p := newPlugin(cluster)
 		if err := p.feed(ctx, handle.SharedInformerFactory()); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -81,9 +96,14 @@ func Factory(engine *berth.Engine) func(context.Context, runtime.Object, fwk.Han
 	}
 }
 
-// Close gives the cluster back, and all that was opened.
+// Close gives the cluster back, and all that was opened. A cycle that runs still ends with an error.
 func (p *Plugin) Close() error {
+	p.use.Lock()
+	defer p.use.Unlock()
+	p.closed = true
 	p.endCycle()
+	p.latest.close()
+	p.latest = nil
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, known := range p.pods {
@@ -92,6 +112,18 @@ func (p *Plugin) Close() error {
 	clear(p.pods)
 	return p.cluster.Close()
 }
+
+// enter keeps Close from freeing columns; leave has to follow, unless there is an error.
+func (p *Plugin) enter() error {
+	p.use.RLock()
+	if p.closed {
+		p.use.RUnlock()
+		return berth.ErrClosed
+	}
+	return nil
+}
+
+func (p *Plugin) leave() { p.use.RUnlock() }
 
 // Name is that of the plugin.
 func (p *Plugin) Name() string { return Name }
@@ -146,10 +178,6 @@ func (p *Plugin) prepared(pod *v1.Pod) (*berth.Pod, error) {
 		}
 		p.open = append(p.open, known.pod) // a cycle may have it still
 		delete(p.pods, pod.UID)
-	}
-	if pod.Status.NominatedNodeName != "" {
-		pod = pod.DeepCopy()
-		pod.Status.NominatedNodeName = "" // the framework tries that node first by itself
 	}
 	text, err := informer.Text(pod)
 	if err != nil {
@@ -229,9 +257,9 @@ func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, n
 	p.stands(pod, nodeName, false)
 }
 
-// SignPod takes every pod out of opportunistic batching: a batch takes later pods of a class to the nodes with the next
-// scores, and Score tells of the best node alone, since berth.h has no column of scores. The class is there
-// (berth.Pod.Class), and is what a signature would be.
+// SignPod takes every pod out of opportunistic batching. A signature promises that placing a pod changes the score of
+// no other node for the next one. The class of a pod (berth.Pod.Class) does not promise that: pods with topology terms,
+// default constraints included, have a class as well, and berth.h does not tell them apart. docs/go.md has the rest.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	return nil, fwk.NewStatus(fwk.Unschedulable, "Berth's scores are of one node each")
+	return nil, fwk.NewStatus(fwk.Unschedulable, "a class of pods may have topology terms")
 }

@@ -56,6 +56,7 @@ class CpuBackend : public Backend {
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;

@@ -192,6 +192,10 @@ PodStatuses DeviceBackend::statuses_on(const PodToPlace& pod, std::span<const No
   return state_->read({&pod, 1}, [&](const State& state) { return state.statuses_on(pod, nodes); });
 }
 
+PodTotals DeviceBackend::totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.totals_on(pod, nodes); });
+}
+
 CopiesAnswer DeviceBackend::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {
   return state_->read(pods, [&](const State& state) { return state.copies_that_fit(pods, limits); });
 }

@@ -63,6 +63,7 @@ class DeviceBackend : public Backend {
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   /// Answered by the host: DeviceStats::dry_runs_on_host.

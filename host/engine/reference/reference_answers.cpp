@@ -165,6 +165,22 @@ PodStatuses ReferenceBackend::statuses_on(const PodToPlace& pod, std::span<const
   return statuses;
 }
 
+PodTotals ReferenceBackend::totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  known_pods_->check_prepared({&pod, 1});
+  if (nodes.empty()) return {};
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
+    return {{}, *reason};
+  const reference::ClusterView cluster = view();
+  std::vector<std::size_t> positions;
+  positions.reserve(nodes.size());
+  for (const NodeIndex node : nodes) positions.push_back(to_position(node));
+  reference::ScoreTable table =
+      score_nodes(reference::make_request(*pod.pod, profile, config_.gates, cluster), states_of(positions));
+  if (!table.error.empty()) return {{}, std::move(table.error)};
+  return {std::move(table.totals), ""};
+}
+
 /// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
 NodeStatus ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
                                                   const NodeState& state) const {

@@ -60,6 +60,7 @@ class ReferenceBackend : public Backend {
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   void as_one(const std::function<void()>& calls) override;

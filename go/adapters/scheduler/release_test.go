@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !v1_36
+
+package scheduler
+
+import (
+	"k8s.io/client-go/tools/events"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
+)
+
+const release = "1.35"
+
+func recorders() profile.RecorderFactory {
+	return func(string) events.EventRecorder { return &silent{} }
+}
