@@ -51,7 +51,8 @@ class ReferenceBackend : public Backend {
   CommitMark mark() const override { return {settled_ + log_.size()}; }
   void rollback(CommitMark mark) override;
   void settle() override;
-  bool undo(const Pod& pod) override;
+  using Backend::undo;
+  bool undo(const Pod& pod, const NominationUpsert* nomination) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override {
     return cluster_.cache().storage().decisions_of(pod.uid());
   }
