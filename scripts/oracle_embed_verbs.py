@@ -136,7 +136,8 @@ def preempt_differences(walk, records, answers):
         candidates = sorted(ours["candidates"], key=lambda candidate: candidate["node"])
         best = [candidate["node"] for candidate in candidates if candidate["best"]]
         record["candidates"].sort(key=lambda candidate: candidate["node"])  # in the order of the snapshot
-        yield from oracle_preemption.differences_of(record, dict(ours, candidates=candidates, best=best))
+        error = ours["message"] if record.get("error") else ""  # berth.h says an error as the message
+        yield from oracle_preemption.differences_of(record, dict(ours, candidates=candidates, best=best, error=error))
 
 
 def first_fitting(record, names):

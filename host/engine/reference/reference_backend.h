@@ -60,6 +60,7 @@ class ReferenceBackend : public Backend {
   NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
