@@ -359,8 +359,10 @@ class Backend {
   virtual void settle() = 0;
   /// Undoes one placement of this backend, wherever it stands among the others: amounts, ports and counts. Later
   /// decisions were made with it in place, and stay.
+  /// @param nomination  of the pod, if it was undone; null: none
   /// @return false when the pod is not placed, or was confirmed
-  virtual bool undo(const Pod& pod) = 0;
+  virtual bool undo(const Pod& pod, const NominationUpsert* nomination) = 0;
+  bool undo(const Pod& pod) { return undo(pod, nullptr); }
   /// What the placement of the pod decided about its claims. null: nothing, or the placement was undone or confirmed.
   virtual VolumeDecisionsPtr volume_decisions(const Pod& pod) = 0;
 

@@ -422,17 +422,6 @@ std::optional<PodChange> CommitState::forget(const Pod& pod) {
   return change;
 }
 
-bool CommitState::undo(const Pod& pod) {
-  bool is_undone = false;
-  all_or_nothing([&] {
-    fold();
-    const std::optional<PodChange> change = forget(pod);
-    is_undone = change.has_value();
-    if (change) derive([&] { follow_pod(*change); });
-  });
-  return is_undone;
-}
-
 VolumeDecisionsPtr CommitState::volume_decisions(const Pod& pod) {
   fold();
   return cluster.cache().storage().decisions_of(pod.uid());

@@ -271,7 +271,7 @@ class CommitState {
   /// @throws std::out_of_range when the mark does not exist, or is from before settle()
   void rollback(CommitMark mark);
   void settle();
-  bool undo(const Pod& pod);
+  bool undo(const Pod& pod, const NominationUpsert* nomination = nullptr);
   /// Backend::volume_decisions()
   VolumeDecisionsPtr volume_decisions(const Pod& pod);
 

@@ -2,9 +2,11 @@
 // Changes of the cluster, as CommitState follows them.
 
 #include <algorithm>
+#include <cstddef>
 
 #include "batching/commit_state.h"
 #include "host/cluster/pod_footprint.h"
+#include "host/objects/interruption.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -13,6 +15,9 @@ namespace {
 /// Slots that are added when none is free: few enough to cost little, enough that it seldom happens.
 constexpr std::int32_t kSlotsAddedMin = 64;
 constexpr std::int32_t kSlotsAddedShare = 8;
+
+/// A call with fewer changes is not interrupted.
+constexpr std::size_t kChangesBetweenLooks = 512;
 
 /// Whether the change concerns more than pods and nominations.
 bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
@@ -90,7 +95,10 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
 void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows) {
   fold();
   const std::uint64_t recompiled_before = table.recompile_count();
+  const Interruption* const interruption = current_interruption();
+  std::size_t begun = 0;
   for (const ClusterChange& change : changes) {
+    if (begun++ % kChangesBetweenLooks == kChangesBetweenLooks - 1) check_interruption(interruption);
     if (cluster.journal()->has_readers() && (concerns_forks(change, cluster) || is_journal_full())) detach_forks();
     derive([&] { table.topology().begin_counting(); });
     const ClusterEffect effect = cluster.apply(change);
@@ -111,6 +119,23 @@ void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfte
     if (rows.all_void || rows.groups_void || rows.counts_moved) reasons.clear();
     sweep_if_due(rows);
   });
+}
+
+bool CommitState::undo(const Pod& pod, const NominationUpsert* nomination) {
+  bool is_undone = false;
+  all_or_nothing([&] {
+    fold();
+    const std::optional<PodChange> change = forget(pod);
+    is_undone = change.has_value();
+    if (change) derive([&] { follow_pod(*change); });
+    if (!is_undone || nomination == nullptr) return;
+    ClusterEffect effect;
+    effect.nomination = nomination->pod;
+    effect.nominated_node = nomination->node_name;
+    const NominationChange renominated = change_nomination(effect);
+    derive([&] { follow(renominated); });
+  });
+  return is_undone;
 }
 
 void CommitState::follow(const ClusterEffect& effect, RowsAfter& rows) {

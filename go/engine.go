@@ -39,7 +39,7 @@ type EngineOptions struct {
 	FeatureGates        string // "Name=true,Other=false"
 	Backend             string // "auto", "cpu", "reference" or "cuda"
 	Seed                uint64 // of draws among equal nodes; 0: what EngineConfig says
-	Threads             int    // of each cluster, at most; 0: what EngineConfig says, else one per core
+	Threads             int    // of all clusters together, the calling one included; 0: EngineConfig, else one per core
 	MaxMemoryBytes      uint64 // of all handles together: a call that passes it is Memory; 0: no cap
 	LogLevel            LogLevel
 	// Log takes one message. It is called on the goroutine that is in a call, behind its work; a call back into any

@@ -11,19 +11,21 @@ oracle_preemption.py; half of them have what rules of draining read on top of it
 or reverts one, goes on in the cluster, and writes in each state the objects and what berth.h answers. Compared are, state by state:
 
     check          fits, plugin, phase, code and reasons of every pending pod on every node, in a node set without cordoned nodes,
-                   of some pods by themselves, and of a running one as moved
+                   of some pods by themselves, and of a running one as moved, also in such a set
     explain        the whole record of a few pods, scores and the order of nodes included
     preempt        candidates with their victims, budgets and upstream's choice, or the message, of pods that fit nowhere
     schedule       each placement must be one that upstream could make, with the same total, or the message the same; by first fit
-                   and in an order it must be the first node that upstream accepts
+                   and in an order it must be the first node that upstream accepts; of running pods as moved, too
     group          the try that is taken is one that upstream could make; tries come in the order of max_replicas
-    reserve        copies stand where upstream could place them
+    reserve        copies stand where upstream could place them, also in a domain
     max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere;
                    on each node and value of a label as many as stand there then
     drain          each pod of the drained nodes goes to the first node that upstream accepts, or to one that upstream could choose,
-                   or upstream refuses every node, with the same message; the rules against a model of their own
+                   or upstream refuses every node, with the same message; the rules against a model of their own; behind
+                   a drain that is kept, checks
     scale_up       each pod of an estimate goes to the first node that upstream accepts, existing or new, or to one more new node, or
-                   upstream refuses it on every node and on an empty new one, with the same reasons
+                   upstream refuses it on every node and on an empty new one, with the same reasons; at the end the new nodes are
+                   used as upstream's cache counts it
 
 Last line: oracle-embed: N clusters, N answers, N differences. Exit status 1 when there is a difference, 2 when nothing was
 compared. The lines before count the answers of each verb.
@@ -125,7 +127,8 @@ class States:
 QUESTIONS = ("explain", "preempt")
 WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
          "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
-         "as_moved": as_moved_differences, "group": group_differences, "reserve": schedule_differences}
+         "as_moved": as_moved_differences, "schedule as moved": schedule_differences, "group": group_differences,
+         "reserve": schedule_differences, "reserve in a domain": schedule_differences}
 
 
 class Work:

@@ -6,7 +6,7 @@ them.
 """
 import random
 
-from oracle_embed_verbs import step_in_order
+from oracle_embed_verbs import JUDGED, check_differences, step_in_order
 from oracle_records import Difference, step_problem
 
 MIRROR, DAEMON_SET, NO_CONTROLLER, EMPTY_DIR, LOCAL_STORAGE, KUBE_SYSTEM, BUDGET, MANY_BUDGETS = range(1, 9)
@@ -237,6 +237,11 @@ def drain_differences(walk, records, answers):
             for pod, said in zip(pods, node["pods"]):
                 if said["outcome"] == MOVES and "deletionTimestamp" not in pod["metadata"]:
                     rules.budgets.use(pod)
+    for check in walk["kept"]:
+        record = next(records)
+        if check["judged"] == JUDGED and record["nodes"]:
+            answers["check_bulk, behind a kept drain"] += len(check["nodes"])
+            yield from check_differences(record, check)
 
 
 def rule_problem(node, pods, fates):

@@ -136,7 +136,8 @@ def preempt_differences(walk, records, answers):
         candidates = sorted(ours["candidates"], key=lambda candidate: candidate["node"])
         best = [candidate["node"] for candidate in candidates if candidate["best"]]
         record["candidates"].sort(key=lambda candidate: candidate["node"])  # in the order of the snapshot
-        yield from oracle_preemption.differences_of(record, dict(ours, candidates=candidates, best=best))
+        error = ours["message"] if record.get("error") else ""  # berth.h says an error as the message
+        yield from oracle_preemption.differences_of(record, dict(ours, candidates=candidates, best=best, error=error))
 
 
 def first_fitting(record, names):
@@ -186,7 +187,7 @@ def order_differences(walk, records, answers):
     ring = [name for name in walk["names"] if name in walk["set"]]
     start = walk["start"]
     for record in records:
-        answers["schedule, first fit" if goes_round else "schedule, in order"] += 1
+        answers[walk["verb"] + (", first fit" if goes_round else ", in order")] += 1
         at = start % len(ring) if ring else 0
         names = [name for name in ring[at:] + ring[:at] if name in walk["order"]] if goes_round else walk["order"]
         problem = step_in_order(record, names)
@@ -261,6 +262,21 @@ def scale_up_differences(walk, records, answers):
             next(records)
         elif not failed_before_scores(record):
             yield from refusal_differences(record, f"new-{step['added']}", step)
+    yield from use_differences(walk, next(records))
+    answers["scale_up, use of resources"] += len(walk["requested"])
+
+
+def use_differences(walk, record):
+    """Of what pods request of the new nodes, and what these offer."""
+    used = {step["node"] for step in walk["steps"] if step["node"].startswith("new-")}
+    placed = sum(bool(step["node"]) for step in walk["steps"])
+    if (walk["node_count"], walk["placed"]) != (len(used), placed):
+        yield Difference("", "scale_up counts", f"{len(used), placed} vs {walk['node_count'], walk['placed']}", None, walk["steps"])
+    for name in ("requested", "allocatable"):
+        ours = {resource: amount for resource, amount in walk[name].items() if amount}
+        theirs = {resource: amount for resource, amount in record[name].items() if amount}
+        if ours != theirs:
+            yield Difference("", f"scale_up {name}", f"{theirs} vs {ours}", record, walk["steps"])
 
 
 def cap_reached(walk, count):
@@ -286,5 +302,7 @@ def as_moved_differences(walk, records, answers):
         return
     for record in records:
         answers["check_bulk, as moved"] += len(check["nodes"])
+        answers["check_bulk, as moved, of a set"] += len(check["among"])
         if record["nodes"]:
             yield from check_differences(record, check)
+            yield from set_differences(record, check)

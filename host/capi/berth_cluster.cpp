@@ -22,6 +22,16 @@ void give_pods(const std::shared_ptr<Cluster>& cluster, std::vector<std::unique_
   for (std::size_t i = 0; i < pods.size(); ++i) out[i] = pods[i].release();
 }
 
+/// A load of objects, work(cluster).
+template <class Work>
+berth_status loaded_until(const berth_cluster& handle, const berth_load_options* options, Work work) {
+  Cluster& cluster = *handle.cluster;
+  cluster.engine().memory.check();
+  const berth_status status = until(options, [&] { return work(cluster); });
+  cluster.note_memory();
+  return status;
+}
+
 std::uint32_t ignored_parts(const berth_pod_options* options) {
   const std::uint32_t ignore = read_options(options).ignore;
   if ((ignore & ~std::uint32_t{BERTH_IGNORE_CLAIMS | BERTH_IGNORE_VOLUMES | BERTH_IGNORE_PLUGINS}) != 0)
@@ -69,29 +79,40 @@ berth_status berth_cluster_backend(const berth_cluster* cluster, const char** na
 }
 
 berth_status berth_cluster_upsert(berth_cluster* cluster, const char* text, size_t size, berth_error* error) {
+  return berth_cluster_upsert_until(cluster, text, size, nullptr, error);
+}
+
+berth_status berth_cluster_upsert_until(berth_cluster* cluster, const char* text, size_t size,
+                                        const berth_load_options* options, berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
-    cluster->cluster->engine().memory.check();
-    cluster->cluster->upsert(text_of(text, size, "text"), log);
-    cluster->cluster->note_memory();
+    return loaded_until(*cluster, options, [&](Cluster& into) { into.upsert(text_of(text, size, "text"), log); });
   });
 }
 
 berth_status berth_cluster_upsert_bulk(berth_cluster* cluster, const berth_bulk* bulk, berth_status* statuses,
                                        berth_error* error) {
+  return berth_cluster_upsert_bulk_until(cluster, bulk, statuses, nullptr, error);
+}
+
+berth_status berth_cluster_upsert_bulk_until(berth_cluster* cluster, const berth_bulk* bulk, berth_status* statuses,
+                                             const berth_load_options* options, berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
-    cluster->cluster->engine().memory.check();
-    const berth_status status = cluster->cluster->upsert(read_options(&needed(bulk, "bulk")), statuses, log, error);
-    cluster->cluster->note_memory();
-    return status;
+    return loaded_until(*cluster, options, [&](Cluster& into) {
+      return into.upsert(read_options(&needed(bulk, "bulk")), statuses, log, error);
+    });
   });
 }
 
 berth_status berth_cluster_replace(berth_cluster* cluster, const char* kind, const char* text, size_t size,
                                    berth_error* error) {
+  return berth_cluster_replace_until(cluster, kind, text, size, nullptr, error);
+}
+
+berth_status berth_cluster_replace_until(berth_cluster* cluster, const char* kind, const char* text, size_t size,
+                                         const berth_load_options* options, berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
-    cluster->cluster->engine().memory.check();
-    cluster->cluster->replace(&needed(kind, "kind"), text_of(text, size, "text"), log);
-    cluster->cluster->note_memory();
+    return loaded_until(*cluster, options,
+                        [&](Cluster& into) { into.replace(&needed(kind, "kind"), text_of(text, size, "text"), log); });
   });
 }
 
@@ -182,11 +203,19 @@ berth_status berth_pod_create(berth_cluster* cluster, const char* text, size_t s
 
 berth_status berth_pod_create_bulk(berth_cluster* cluster, const berth_bulk* bulk, const berth_pod_options* options,
                                    berth_pod** pods, berth_error* error) {
+  return berth_pod_create_bulk_until(cluster, bulk, options, nullptr, pods, error);
+}
+
+berth_status berth_pod_create_bulk_until(berth_cluster* cluster, const berth_bulk* bulk,
+                                         const berth_pod_options* options, const berth_load_options* until_options,
+                                         berth_pod** pods, berth_error* error) {
   return guarded_with_log(cluster, "cluster", error, [&](CallLog& log) {
     const berth_bulk known = read_options(&needed(bulk, "bulk"));
     if (known.count > 0) needed(pods, "pods");
     cluster->cluster->engine().memory.check();
-    give_pods(cluster->cluster, cluster->cluster->read_pods(known, ignored_parts(options), log), pods);
+    return until(until_options, [&] {
+      give_pods(cluster->cluster, cluster->cluster->read_pods(known, ignored_parts(options), log), pods);
+    });
   });
 }
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/cluster.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "host/capi/api_error.h"
+#include "host/capi/stop_watch.h"
 #include "host/cluster/engine_cluster.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
-#include "host/objects/thread_count.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
 #include "plugins/host_plugins.h"
@@ -25,6 +22,9 @@ constexpr std::size_t kObjectsAPool = 65536;
 
 /// Freed pods that what-ifs leave to other calls.
 constexpr std::size_t kWaitingMax = 100000;
+
+/// Pods between two looks of a call that may be interrupted: up to 65 us each.
+constexpr std::size_t kPreparedAtOnce = 32;
 
 std::optional<NotJudged> why_not_judged(const Pod& pod, std::int32_t profile, const Engine& engine) {
   if (profile < 0) return NotJudged{"", "no profile is named \"" + pod.spec->scheduler_name + "\""};
@@ -49,15 +49,10 @@ PodPtr without_ignored(const PodPtr& pod, std::uint32_t ignore) {
 
 std::string name_of_number(std::size_t i) { return "object " + std::to_string(i); }
 
-[[noreturn]] void throw_no_node(const std::string& name) {
-  throw ApiError(BERTH_E_NOT_FOUND, "Node " + name, "there is no such node");
-}
-
 }  // namespace
 
 Cluster::Cluster(std::shared_ptr<const Engine> engine)
     : engine_(std::move(engine)),
-      arena_(thread_count(engine_->engine.threads)),
       release_(to_string(engine_->config.gates.release())),
       pools_(std::make_shared<ObjectPools>()) {
   OpenedBackend opened = open_backend(std::make_shared<const ClusterCache>(), ClusterObjects(), engine_->config,
@@ -95,38 +90,38 @@ std::shared_ptr<ObjectPools> Cluster::pools(std::size_t objects) {
 }
 
 template <class Input>
-TakenObjects Cluster::read(CallLog& log, const Input& input) {
+FreedLater<TakenObjects> Cluster::read(CallLog& log, const Input& input) {
   const std::shared_ptr<ObjectPools> shared = pools(0);
   const std::shared_ptr<const SideObjects> known = side();
-  TakenObjects taken;
-  arena_.execute([&] { taken = take_objects(input, *known, *shared, engine_->declared); });
-  pools(taken.statuses.size());
-  for (std::string& warning : taken.warnings) log.note(BERTH_LOG_WARNING, std::move(warning));
-  for (const auto& [kind, count] : taken.decoded.unknown_kinds)
+  FreedLater<TakenObjects> taken = freed_later<TakenObjects>(arena());
+  arena().execute([&] { take_objects(input, *known, *shared, engine_->declared, *taken); });
+  pools(taken->statuses.size());
+  for (std::string& warning : taken->warnings) log.note(BERTH_LOG_WARNING, std::move(warning));
+  for (const auto& [kind, count] : taken->decoded.unknown_kinds)
     log.note(BERTH_LOG_WARNING,
              std::to_string(count) + " objects of kind " + kind + " are ignored: no rule reads them");
   return taken;
 }
 
 NodePtr Cluster::read_node(std::string_view text, CallLog& log) {
-  const TakenObjects taken = read(log, text);
-  refuse_problems(taken);
-  if (taken.statuses.size() != 1 || taken.decoded.nodes.size() != 1)
+  const FreedLater<TakenObjects> taken = read(log, text);
+  refuse_problems(*taken);
+  if (taken->statuses.size() != 1 || taken->decoded.nodes.size() != 1)
     throw ApiError(BERTH_E_INPUT, "", "expected one Node");
-  return taken.decoded.nodes.front().object;
+  return taken->decoded.nodes.front().object;
 }
 
 std::unique_ptr<ReadPod> Cluster::read_pod(std::string_view text, std::uint32_t ignore, CallLog& log) {
-  TakenObjects taken = read(log, text);
-  refuse_problems(taken);
-  if (taken.statuses.size() != 1) throw ApiError(BERTH_E_INPUT, "", "expected one Pod");
-  return std::move(prepare(std::move(taken), ignore, log).front());
+  const FreedLater<TakenObjects> taken = read(log, text);
+  refuse_problems(*taken);
+  if (taken->statuses.size() != 1) throw ApiError(BERTH_E_INPUT, "", "expected one Pod");
+  return std::move(prepare(*taken, ignore).front());
 }
 
 std::vector<std::unique_ptr<ReadPod>> Cluster::read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log) {
-  TakenObjects taken = read(log, bulk);
-  refuse_problems(taken);
-  return prepare(std::move(taken), ignore, log);
+  const FreedLater<TakenObjects> taken = read(log, bulk);
+  refuse_problems(*taken);
+  return prepare(*taken, ignore);
 }
 
 std::unique_ptr<ReadPod> Cluster::pod_of(const PodPtr& pod, std::uint32_t ignore) {
@@ -148,7 +143,7 @@ std::unique_ptr<ReadPod> Cluster::pod_of(const PodPtr& pod, std::uint32_t ignore
   return read;
 }
 
-std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::uint32_t ignore, CallLog& /*log*/) {
+std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(const TakenObjects& taken, std::uint32_t ignore) {
   if (taken.decoded.pods.size() != taken.statuses.size()) {
     std::size_t i = 0;
     while (i < taken.decoded.pods.size() && taken.decoded.pods[i].place.source == i) ++i;
@@ -156,8 +151,21 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
   pods.reserve(taken.decoded.pods.size());
-  for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
-  prepare(pods, Waiting::kRelease);
+  LooksAtTimes looks;
+  for (const DecodedPod& decoded : taken.decoded.pods) {
+    looks.at_next();
+    pods.push_back(pod_of(decoded.pod, ignore));
+  }
+  const std::size_t at_once = current_interruption() != nullptr ? kPreparedAtOnce : pods.size();
+  try {
+    for (std::size_t done = 0; done < pods.size(); done += at_once) {
+      check_interruption(current_interruption());
+      prepare(std::span(pods).subspan(done, std::min(at_once, pods.size() - done)), Waiting::kRelease);
+    }
+  } catch (...) {
+    for (std::unique_ptr<ReadPod>& pod : pods) release(std::move(pod));
+    throw;
+  }
   return pods;
 }
 
@@ -229,14 +237,6 @@ void Cluster::forget_released() {
   release_waiting();
 }
 
-ForBlocks Cluster::in_blocks() {
-  return [this](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
-    using Range = tbb::blocked_range<std::size_t>;
-    arena_.execute(
-        [&] { tbb::parallel_for(Range(0, count), [&](const Range& range) { body(range.begin(), range.end()); }); });
-  };
-}
-
 void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
   const std::lock_guard alone(waiting_mutex_);
   pod->next_waiting = std::move(first_waiting_);
@@ -301,7 +301,9 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   ObjectKeys come = keys_of(taken.decoded);
   NominatedPods come_nominated;
   std::vector<std::string> touched;
+  LooksAtTimes looks;
   for (const ClusterChange& change : changes) {
+    looks.at_next();
     if (const auto* const upsert = std::get_if<PodUpsert>(&change)) touched.push_back(upsert->pod->uid());
     if (const auto* const removal = std::get_if<PodRemoval>(&change)) touched.push_back(removal->uid);
   }
@@ -326,26 +328,26 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
 }
 
 void Cluster::upsert(std::string_view text, CallLog& log) {
-  const TakenObjects taken = read(log, text);
-  refuse_problems(taken);
-  take(taken, {}, {});
+  const FreedLater<TakenObjects> taken = read(log, text);
+  refuse_problems(*taken);
+  take(*taken, {}, {});
 }
 
 berth_status Cluster::upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error) {
-  const TakenObjects taken = read(log, bulk);
-  if (statuses == nullptr) refuse_problems(taken);
-  take(taken, {}, {});
-  if (statuses != nullptr) std::copy(taken.statuses.begin(), taken.statuses.end(), statuses);
-  if (taken.problems.empty()) return BERTH_OK;
-  const auto& [first, problem] = *taken.problems.begin();
+  const FreedLater<TakenObjects> taken = read(log, bulk);
+  if (statuses == nullptr) refuse_problems(*taken);
+  take(*taken, {}, {});
+  if (statuses != nullptr) std::copy(taken->statuses.begin(), taken->statuses.end(), statuses);
+  if (taken->problems.empty()) return BERTH_OK;
+  const auto& [first, problem] = *taken->problems.begin();
   report(BERTH_PARTIAL, name_of_number(first).c_str(), problem.to_string().c_str(), error);
   return BERTH_PARTIAL;
 }
 
 void Cluster::replace(const std::string& kind, std::string_view text, CallLog& log) {
   if (!is_known_kind(kind)) throw ApiError(BERTH_E_UNSUPPORTED, kind, "no rule reads objects of this kind");
-  TakenObjects taken;
-  if (!text.empty()) taken = read(log, text);
+  const FreedLater<TakenObjects> read_objects = text.empty() ? freed_later<TakenObjects>(arena()) : read(log, text);
+  const TakenObjects& taken = *read_objects;
   refuse_problems(taken);
   const ObjectKeys named = keys_of(taken.decoded);
   const bool is_pods = kind == "Pod";
@@ -400,23 +402,6 @@ void Cluster::remove_pod(const std::string& name_space, const std::string& name,
       throw ApiError(BERTH_E_NOT_FOUND, object, "is not there");
   }
   take({}, {}, {PodRemoval{std::move(uid)}});
-}
-
-void Cluster::assume(const ReadPod& pod, const std::string& node_name) {
-  if (pod.not_judged) throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod.given->full_name(), pod.not_judged->text);
-  const std::unique_lock alone(mutex_);
-  if (backend_->find_node(node_name) == kNoNode) throw_no_node(node_name);
-  if (const NodeInfo* const node = backend_->cluster().cache().node_of_pod(pod.uid))
-    throw ApiError(BERTH_E_EXISTS, "Pod " + pod.given->full_name(), "stands on node " + node->name);
-  backend_->place(pod.as_moved, node_name);
-  ++facts_.version;
-}
-
-void Cluster::forget(const ReadPod& pod) {
-  const std::unique_lock alone(mutex_);
-  if (!backend_->undo(*pod.as_moved.pod))
-    throw ApiError(BERTH_E_NOT_FOUND, "Pod " + pod.given->full_name(), "is not assumed");
-  ++facts_.version;
 }
 
 // Forks

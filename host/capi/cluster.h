@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tbb/task_arena.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -24,6 +22,7 @@
 #include "host/capi/node_table.h"
 #include "host/capi/object_intake.h"
 #include "host/objects/object_pools.h"
+#include "host/objects/work_arena.h"
 #include "host/preemption/default_preemption.h"
 
 namespace berth::capi {
@@ -78,7 +77,8 @@ class Cluster {
   std::uint64_t version() const;
 
   /// A new cluster becomes the one that was saved. When this throws, the cluster is of no use.
-  void restore(const SavedSnapshot& saved, CallLog& log);
+  /// @param kept  [out] its objects so far, also when this throws
+  void restore(const SavedSnapshot& saved, CallLog& log, std::shared_ptr<const ClusterCache>& kept);
   void upsert(std::string_view text, CallLog& log);
   berth_status upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error);
   void replace(const std::string& kind, std::string_view text, CallLog& log);
@@ -111,11 +111,8 @@ class Cluster {
   std::vector<std::uint64_t> kinds_of(std::span<const PodToPlace> pods, std::uint64_t version);
   /// Pods may be nominated to nodes, here or in a snapshot.
   bool has_nominations() const { return ever_nominated_.load(std::memory_order_relaxed); }
-  /// Runs `work` in the cluster's arena.
-  template <class Work>
-  void in_arena(Work work) {
-    arena_.execute(work);
-  }
+  /// In which calls on handles of the engine work.
+  WorkArena& arena() const { return *engine_->engine.arena; }
 
   /// Those of an owner, or of all. @param owner  null: all
   Reservations reservations(const std::string* owner);
@@ -129,9 +126,11 @@ class Cluster {
 
   /// Tells the engine of pods that were released, without waiting for the next call that changes something.
   void forget_released();
-  /// Runs blocks in the cluster's threads, each of some of `count`.
-  ForBlocks in_blocks();
-  std::size_t threads() const { return static_cast<std::size_t>(arena_.max_concurrency()); }
+  /// Runs blocks in arena(), each of some of `count`.
+  ForBlocks in_blocks() const {
+    return [this](std::size_t count, const auto& body) { arena().for_ranges(count, body); };
+  }
+  std::size_t threads() const { return static_cast<std::size_t>(arena().threads()); }
 
   /// Calls ask(engine, preemption) with the engine itself, which stays as it is meanwhile.
   /// @return false, without a call: the version is another one now
@@ -158,7 +157,7 @@ class Cluster {
 
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
-  std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
+  std::vector<std::unique_ptr<ReadPod>> prepare(const TakenObjects& taken, std::uint32_t ignore);
   enum class Waiting : std::uint8_t { kRelease, kKeepIfFew };
   void prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting);
   std::unique_ptr<ReadPod> copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved, const std::string* uid);
@@ -167,7 +166,7 @@ class Cluster {
   void forget_gone_reservations();
   /// @param input  text or a berth_bulk
   template <class Input>
-  TakenObjects read(CallLog& log, const Input& input);
+  FreedLater<TakenObjects> read(CallLog& log, const Input& input);
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
   std::shared_ptr<const SideObjects> side() const;
 
@@ -177,7 +176,6 @@ class Cluster {
   std::shared_ptr<const Engine> engine_;
   MemoryShare share_{engine_->memory};
   std::atomic<std::size_t> pods_counted_ = 0;  ///< when the share was set, and one more; 0: it was not
-  tbb::task_arena arena_;                      ///< in which objects are read
   NodeTable nodes_;
   std::string backend_name_;
   std::string release_;

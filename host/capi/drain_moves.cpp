@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/drain_moves.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -88,11 +86,9 @@ void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions&
   }
   PerThread<DisruptionBudgets> budgets(
       [&] { return DisruptionBudgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything); });
-  state.cluster.in_arena([&] {
-    tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
-      sort_for_eviction(nodes[n].pods);
-      nodes[n].fates = fates_of(nodes[n].pods, options.policy, side, budgets.local());
-    });
+  state.cluster.arena().for_each(nodes.size(), [&](std::size_t n) {
+    sort_for_eviction(nodes[n].pods);
+    nodes[n].fates = fates_of(nodes[n].pods, options.policy, side, budgets.local());
   });
 }
 
@@ -144,11 +140,9 @@ std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& 
     if (!candidates || (!candidates->among.empty() && !state.fork.keeps_indices()))
       candidates = candidates_of(state, options, {});
     std::vector<std::uint8_t> is_done(piece.size());
-    cluster->in_arena([&] {
-      tbb::parallel_for(std::size_t{0}, piece.size(), [&](std::size_t n) {
-        const auto work = [&] { return !watch.is_over() && drain(piece[n], *candidates); };
-        is_done[n] = unless_interrupted(watch, true, work).value_or(false) ? 1 : 0;
-      });
+    cluster->arena().for_each(piece.size(), [&](std::size_t n) {
+      const auto work = [&] { return !watch.is_over() && drain(piece[n], *candidates); };
+      is_done[n] = unless_interrupted(watch, true, work).value_or(false) ? 1 : 0;
     });
     const auto done_now = static_cast<std::size_t>(std::ranges::find(is_done, 0) - is_done.begin());
     done += done_now;

@@ -44,7 +44,7 @@ struct Drained {
 /// The nodes without their pods. @throws ApiError naming a node that is not there, or is named twice
 std::vector<Drained> named_nodes(const State& state, std::span<const std::uint32_t> numbers);
 
-/// Reads the pods of each node, sorts them, and asks the rules about them, each node by itself, in the cluster's arena.
+/// Reads the pods of each node, sorts them, and asks the rules about them, each node by itself, in the engine's arena.
 void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions& options);
 
 /// The pods that may move, prepared: one for all that no rule can tell apart, or, where they are chosen by score, each.
@@ -74,7 +74,7 @@ struct Candidates {
 /// @param left_out  nodes that take no pod
 Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out);
 
-/// Drains each node by itself, piece by piece in the cluster's arena, with drain(node, candidates), which says whether
+/// Drains each node by itself, piece by piece in the engine's arena, with drain(node, candidates), which says whether
 /// the node is done.
 /// @return how many at the front are done
 std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes,

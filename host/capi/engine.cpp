@@ -2,11 +2,14 @@
 #include "host/capi/engine.h"
 
 #include <iterator>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "host/capi/api_error.h"
 #include "host/config/unbuilt_gates.h"
+#include "host/objects/thread_count.h"
+#include "host/objects/work_arena.h"
 #include "host/scheduler/unsupported_requests.h"
 
 namespace berth::capi {
@@ -60,6 +63,7 @@ EngineConfig engine_of(const berth_engine_options& options) {
   if (options.seed != 0) engine.seed = options.seed;
   if (options.threads < 0) throw ApiError(BERTH_E_ARGUMENT, "threads", "is below 0");
   if (options.threads != 0) engine.threads = options.threads;
+  engine.arena = std::make_shared<WorkArena>(engine.threads, thread_count(engine.threads));
   return engine;
 }
 

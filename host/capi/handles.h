@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -99,6 +101,25 @@ berth_status guarded_with_log(const Handle* handle, const char* argument, berth_
       return status;
     }
   });
+}
+
+/// Runs work(), which returns a status or nothing, until the watch of the options is over: a call that has changed
+/// nothing then. @param options  null: to the end
+template <class Work>
+berth_status until(const berth_load_options* options, Work work) {
+  const berth_load_options known = read_options(options);
+  if (known.reserved != 0) throw ApiError(BERTH_E_ARGUMENT, "reserved", "is not 0");
+  const StopWatch watch(known.deadline_us, known.cancel);
+  if (watch.is_over()) return watch.stop();
+  const std::optional<berth_status> status = unless_interrupted(watch, true, [&]() -> berth_status {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+      work();
+      return BERTH_OK;
+    } else {
+      return work();
+    }
+  });
+  return status ? *status : watch.stop();
 }
 
 /// The pod of a call on `cluster`.

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "host/capi/api_error.h"
+#include "host/capi/stop_watch.h"
 #include "host/objects/admission.h"
+#include "host/objects/interruption.h"
 #include "host/objects/list_entries.h"
 #include "host/objects/text/text_reader.h"
 
@@ -27,19 +29,24 @@ class Decoding {
   /// @param items  numbered from `first` on: SourcePlace::source is the number of an object
   void decode(std::span<const ItemSlice> items, std::size_t first, TakenObjects& out) {
     const std::size_t tasks = (items.size() + kItemsATask - 1) / kItemsATask;
-    std::vector<TakenObjects> parts(tasks);
+    std::vector<TakenObjects>& parts = out.parts;
+    parts.resize(tasks);
+    const Interruption* const interruption = current_interruption();
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, tasks, 1), [&](const auto& range) {
       for (std::size_t t = range.begin(); t < range.end(); ++t) {
+        check_interruption(interruption);
         const std::size_t begin = t * kItemsATask;
         decode_part(items.subspan(begin, std::min(kItemsATask, items.size() - begin)), first + begin, parts[t]);
       }
     });
     for (TakenObjects& part : parts) {
+      check_interruption(interruption);
       out.decoded.append(std::move(part.decoded), kProblemLimit);
       out.statuses.insert(out.statuses.end(), part.statuses.begin(), part.statuses.end());
       for (const auto& [object, problem] : part.problems) out.refuse(object, problem);
       std::move(part.warnings.begin(), part.warnings.end(), std::back_inserter(out.warnings));
     }
+    parts.clear();
     if (entries_.is_over())
       throw ApiError(BERTH_E_INPUT, "",
                      "the objects have more than " + std::to_string(entries_.max()) +
@@ -101,7 +108,9 @@ void admit(const SideObjects& side, ObjectPools& pools, TakenObjects& taken) {
   const SideObjects classes = with_classes(side, taken.decoded);
   Admission admission(classes.priority_classes, classes.runtime_classes, pools);
   admission.say_missing_classes();
+  LooksAtTimes looks;
   std::erase_if(taken.decoded.pods, [&](DecodedPod& pod) {
+    looks.at_next();
     std::string message = admission.admit(pod);
     if (message.empty()) return false;
     taken.statuses[pod.place.source] = BERTH_E_INPUT;
@@ -123,9 +132,8 @@ void check_offsets(const berth_bulk& bulk) {
 
 }  // namespace
 
-TakenObjects take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools,
-                          const DeclaredPathsPtr& declared) {
-  TakenObjects taken;
+void take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools, const DeclaredPathsPtr& declared,
+                  TakenObjects& taken) {
   Decoding decoding(pools, declared);
   const auto next = batches_of_text(text, "");
   for (ItemBatch batch; next(batch);) {
@@ -136,25 +144,24 @@ TakenObjects take_objects(std::string_view text, const SideObjects& side, Object
     decoding.decode(batch.items(), taken.statuses.size(), taken);
   }
   admit(side, pools, taken);
-  return taken;
 }
 
-TakenObjects take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools,
-                          const DeclaredPathsPtr& declared) {
+void take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools, const DeclaredPathsPtr& declared,
+                  TakenObjects& taken) {
   check_offsets(bulk);
-  TakenObjects taken;
-  if (bulk.count == 0) return taken;
+  if (bulk.count == 0) return;
   const std::uint64_t begin = bulk.offsets[0];
   const std::uint64_t size = bulk.offsets[bulk.count] - begin;
-  std::string copy;  // behind which decoders may read
+  std::string& copy = taken.text;
   copy.reserve(size + kSlicePaddingBytes);
-  copy.append(bulk.data + begin, size).append(kSlicePaddingBytes, '\0');
+  for_pieces({bulk.data + begin, size}, [&](std::string_view piece) { copy += piece; });
+  copy.append(kSlicePaddingBytes, '\0');
   std::vector<ItemSlice> items(bulk.count);
   for (std::size_t i = 0; i < bulk.count; ++i)
     items[i].json = std::string_view(copy).substr(bulk.offsets[i] - begin, bulk.offsets[i + 1] - bulk.offsets[i]);
   Decoding(pools, declared).decode(items, 0, taken);
+  std::string().swap(copy);
   admit(side, pools, taken);
-  return taken;
 }
 
 void TakenObjects::refuse(std::size_t object, const InputProblem& problem) {
@@ -171,6 +178,7 @@ void refuse_problems(const TakenObjects& taken) {
 }
 
 std::vector<ClusterChange> changes_of(const DecodedObjects& decoded) {
+  LooksAtTimes looks;
   std::vector<ClusterChange> changes;
   changes.reserve(decoded.nodes.size());
   for (const auto& [node, place] : decoded.nodes) changes.emplace_back(NodeUpsert(node));
@@ -187,7 +195,10 @@ std::vector<ClusterChange> changes_of(const DecodedObjects& decoded) {
   add_storage(decoded.csi_drivers);
   add_storage(decoded.storage_capacities);
   add_storage(decoded.volume_attachments);
-  for (const DecodedPod& pod : decoded.pods) changes.emplace_back(PodUpsert{pod.pod});
+  for (const DecodedPod& pod : decoded.pods) {
+    looks.at_next();
+    changes.emplace_back(PodUpsert{pod.pod});
+  }
   for (const auto& [terminal, place] : decoded.terminal_pods) changes.emplace_back(PodUpsert{terminal.pod});
   return changes;
 }

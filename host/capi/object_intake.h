@@ -40,18 +40,22 @@ struct TakenObjects {
   /// kProblemLimit are kept.
   std::map<std::size_t, InputProblem> problems;
   std::vector<std::string> warnings;
+  // While objects are read.
+  std::string text;                 ///< of a bulk buffer, behind which decoders may read
+  std::vector<TakenObjects> parts;  ///< side by side
 
   void refuse(std::size_t object, const InputProblem& problem);
 };
 
+/// In the caller's arena.
 /// @param side  classes that admission reads, beside those of the input
 /// @param declared  paths whose values are kept; null: none
-/// @param threads  of the caller's arena, at most
-TakenObjects take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools,
-                          const DeclaredPathsPtr& declared);
+/// @param taken  [out] empty before
+void take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools, const DeclaredPathsPtr& declared,
+                  TakenObjects& taken);
 /// @throws ApiError when the offsets make no sense
-TakenObjects take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools,
-                          const DeclaredPathsPtr& declared);
+void take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools, const DeclaredPathsPtr& declared,
+                  TakenObjects& taken);
 
 /// @throws InputError with the problems; does nothing when there are none
 void refuse_problems(const TakenObjects& taken);

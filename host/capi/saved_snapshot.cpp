@@ -2,23 +2,20 @@
 #include "host/capi/saved_snapshot.h"
 
 #define XXH_INLINE_ALL
-#include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 
 #include "host/capi/api_error.h"
+#include "host/capi/saved_bytes.h"
 #include "host/cluster/engine_cluster.h"
 #include "host/objects/json_out.h"
-#include "host/objects/text/zstd_bytes.h"
 
 namespace berth::capi {
 namespace {
@@ -27,7 +24,6 @@ static_assert(std::endian::native == std::endian::little, "numbers are written a
 
 constexpr std::string_view kMagic = "BERTHSNP";
 constexpr std::uint32_t kFormat = 2;
-constexpr int kCompressionLevel = 1;
 /// A small file must not make much memory full: opening takes up to three times the text, so that 10 MB
 /// become about 1 GiB. Real clusters compress to a twentieth up to a 33rd; what compresses better is padded.
 constexpr std::uint64_t kExpansionMax = 40;
@@ -49,75 +45,35 @@ struct Header {
 };
 static_assert(sizeof(Header) == 72 && std::is_trivially_copyable_v<Header>);
 
-class BytesOut {
- public:
-  void number(std::uint64_t number) { bytes_.append(reinterpret_cast<const char*>(&number), sizeof number); }
-  void text(std::string_view text) {
-    number(text.size());
-    bytes_ += text;
-  }
-  /// @param write  write(element)
-  template <class List, class Write>
-  void list(const List& list, Write write) {
-    number(list.size());
-    for (const auto& element : list) write(element);
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-/// Reads what BytesOut wrote. @throws ApiError where the bytes end early, or say of a list that it is longer than they
-class BytesIn {
- public:
-  explicit BytesIn(std::string_view bytes) : rest_(bytes) {}
-  std::uint64_t number() {
-    std::uint64_t number = 0;
-    std::memcpy(&number, take(sizeof number).data(), sizeof number);
-    return number;
-  }
-  std::string text() { return std::string(take(number())); }
-  template <class Read>
-  void list(Read read) {
-    const std::uint64_t count = number();
-    if (count > rest_.size()) throw_damaged();
-    for (std::uint64_t i = 0; i < count; ++i) read();
-  }
-  bool is_at_end() const { return rest_.empty(); }
-  [[noreturn]] static void throw_damaged() {
-    throw ApiError(BERTH_E_INPUT, kObject, "is damaged: its parts do not fit together");
-  }
-
- private:
-  std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) throw_damaged();
-    const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(size));
-    rest_.remove_prefix(static_cast<std::size_t>(size));
-    return taken;
-  }
-
-  std::string_view rest_;
-};
-
 /// Objects as JSON, one behind the other.
 class JsonObjects {
  public:
   template <class Object>
   void add(const Object& object) {
-    offsets_.push_back(json_.size());
-    append_json(json_, object);
+    looks_.at_next();
+    std::string& piece = json_.last();
+    offsets_.push_back(size_);
+    const std::size_t before = piece.size();
+    append_json(piece, object);
+    size_ += piece.size() - before;
   }
   std::uint64_t count() const { return offsets_.size(); }
   void write(BytesOut& out) {
-    offsets_.push_back(json_.size());
+    offsets_.push_back(size_);
     out.list(offsets_, [&](std::uint64_t offset) { out.number(offset); });
-    out.text(json_);
+    out.text(std::move(json_));
   }
 
  private:
-  std::string json_;
+  Pieces json_;
+  std::uint64_t size_ = 0;
   std::vector<std::uint64_t> offsets_;
+  LooksAtTimes looks_;
+};
+
+struct Written {
+  BytesOut out;
+  JsonObjects objects;
 };
 
 /// Pods in the order in which a cache that is given them has them too.
@@ -171,11 +127,12 @@ void write_name(std::string_view name, char (&field)[kNameSize]) {
 }
 std::string_view name_in(const char (&field)[kNameSize]) { return {field, strnlen(field, kNameSize)}; }
 
-/// zstd data, with a frame behind them that is skipped where they are shorter than checked_data() takes.
-std::string compressed(std::string_view full) {
+/// zstd data, with a frame behind them that is skipped where they are shorter than read_checked() takes.
+std::string compressed_and_padded(const Pieces& full) {
   constexpr std::uint32_t kSkippableFrame = 0x184D2A50;
-  std::string data = zstd_compressed(full, kCompressionLevel);
-  const std::uint64_t least = full.size() > kExpansionSpare ? (full.size() - kExpansionSpare) / kExpansionMax + 1 : 0;
+  std::string data = compressed(full);
+  const std::uint64_t size = full.size();
+  const std::uint64_t least = size > kExpansionSpare ? (size - kExpansionSpare) / kExpansionMax + 1 : 0;
   while (data.size() < least) {
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(least - data.size(), UINT32_MAX));
     const std::uint32_t head[] = {kSkippableFrame, length};
@@ -185,7 +142,7 @@ std::string compressed(std::string_view full) {
   return data;
 }
 
-Header header_of(std::string_view data, std::size_t full_size, std::string_view release) {
+Header header_of(std::string_view data, std::uint64_t full_size, std::string_view release) {
   Header header{};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
   header.format = kFormat;
@@ -197,8 +154,8 @@ Header header_of(std::string_view data, std::size_t full_size, std::string_view 
   return header;
 }
 
-/// @return the data behind the header, as they were before compression
-std::string checked_data(std::string_view bytes, std::string_view release) {
+/// @param full  [out] the data behind the header, as they were before compression
+void read_checked(std::string_view bytes, std::string_view release, std::string& full) {
   const auto refuse = [](const std::string& text) { throw ApiError(BERTH_E_INPUT, kObject, text); };
   Header header{};
   if (bytes.size() < sizeof header || bytes.substr(0, kMagic.size()) != kMagic)
@@ -218,38 +175,29 @@ std::string checked_data(std::string_view bytes, std::string_view release) {
   if (checksum_of(header, data) != header.checksum) refuse("is damaged: its checksum is another one");
   if (header.full_size > data.size() * kExpansionMax + kExpansionSpare)
     refuse("is damaged: it would grow to more than " + std::to_string(kExpansionMax) + " times its size");
-  std::string full(static_cast<std::size_t>(header.full_size), '\0');
-  const std::size_t size = ZSTD_decompress(full.data(), full.size(), data.data(), data.size());
-  if (ZSTD_isError(size) || size != full.size()) refuse("is damaged: its data cannot be decompressed");
-  return full;
+  if (!decompress(data, header.full_size, full)) refuse("is damaged: its data cannot be decompressed");
 }
-
-[[noreturn]] void throw_of_file(const std::string& path, const std::string& what) {
-  throw ApiError(BERTH_E_INPUT, path, what + ": " + std::strerror(errno));
-}
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
 
 }  // namespace
 
 std::string save(const State& state) {
   if (state.cluster.engine().declared != nullptr)
     throw ApiError(BERTH_E_UNSUPPORTED, kObject, "what plugins read of objects (node_paths, pod_paths) is not written");
+  const auto kept = freed_later<std::shared_ptr<const ClusterCache>>(state.cluster.arena());  // goes behind the fork
   const std::unique_ptr<Fork> fork = state.fork.fork();
   const EngineCluster& cluster = fork->as_engine().cluster();
+  *kept = cluster.leave_cache();
   const ClusterCache& cache = cluster.cache();
   const ClusterObjects lists = cluster.objects().listed();
   const SideObjects& side = *state.facts.side;
-  BytesOut out;
+  const auto written = freed_later<Written>(state.cluster.arena());
+  BytesOut& out = written->out;
+  JsonObjects& objects = written->objects;
   out.number(state.facts.version);
   std::vector<std::string> names;
   for (std::uint32_t n = 0; const std::string* const name = state.cluster.nodes().name_of(n); ++n)
     names.push_back(*name);
   out.list(names, [&](const std::string& name) { out.text(name); });
-  JsonObjects objects;
   for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
     for (const NodeInfo* const node : zone.nodes) objects.add(*node->node);
   for (const Namespace& object : lists.namespaces) objects.add(object);
@@ -280,16 +228,14 @@ std::string save(const State& state) {
   });
   out.number(class_begin);
   objects.write(out);
-  const std::string full = out.take();
-  const std::string data = compressed(full);
-  const Header header = header_of(data, full.size(), state.cluster.release());
+  const std::string data = compressed_and_padded(out.pieces());
+  const Header header = header_of(data, out.pieces().size(), state.cluster.release());
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + data;
 }
 
-SavedSnapshot read_saved(std::string_view bytes, std::string_view release) {
-  const std::string full = checked_data(bytes, release);
-  BytesIn in(full);
-  SavedSnapshot saved;
+void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot& saved) {
+  read_checked(bytes, release, saved.data);
+  BytesIn in(saved.data);
   saved.version = in.number();
   in.list([&] { saved.node_names.push_back(in.text()); });
   in.list([&] {
@@ -308,26 +254,27 @@ SavedSnapshot read_saved(std::string_view bytes, std::string_view release) {
   });
   saved.class_begin = in.number();
   in.list([&] { saved.offsets.push_back(in.number()); });
-  saved.json = in.text();
-  const bool fits = in.is_at_end() && !saved.offsets.empty() && saved.offsets.back() == saved.json.size() &&
+  saved.json_begin = static_cast<std::size_t>(in.view().data() - saved.data.data());
+  const bool fits = in.is_at_end() && !saved.offsets.empty() && saved.offsets.back() == saved.json().size() &&
                     std::ranges::is_sorted(saved.offsets) && saved.class_begin < saved.offsets.size();
   if (!fits) BytesIn::throw_damaged();
-  return saved;
 }
 
-void Cluster::restore(const SavedSnapshot& saved, CallLog& log) {
+void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::shared_ptr<const ClusterCache>& kept) {
   for (const std::string& name : saved.node_names) nodes_.number_of(name);
   const auto objects = [&](std::uint64_t begin, std::uint64_t end) {
     berth_bulk bulk = BERTH_BULK_INIT;
-    bulk.data = saved.json.data();
+    bulk.data = saved.json().data();
     bulk.offsets = saved.offsets.data() + begin;
     bulk.count = static_cast<std::size_t>(end - begin);
     return bulk;
   };
   // In parts, since what is read of a part takes several times its text until the engine has it.
   const auto take_range = [&](std::uint64_t begin, std::uint64_t end) {
-    for (; begin < end; begin += std::min(kObjectsAtOnce, end - begin))
+    for (; begin < end; begin += std::min(kObjectsAtOnce, end - begin)) {
       upsert(objects(begin, begin + std::min(kObjectsAtOnce, end - begin)), nullptr, log, nullptr);
+      kept = backend_->cluster().leave_cache();
+    }
   };
   // The pods of a node are in their order again, those that are assumed among them.
   std::uint64_t next = 0;
@@ -352,36 +299,6 @@ void Cluster::restore(const SavedSnapshot& saved, CallLog& log) {
   side->replicas = saved.replicas;
   facts_.side = std::move(side);
   facts_.version = saved.version;
-}
-
-std::string read_file(const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) throw_of_file(path, "cannot be opened");
-  std::string bytes;
-  std::size_t size = 0;
-  do {
-    constexpr std::size_t kAtOnce = std::size_t{1} << 20;
-    const std::size_t before = bytes.size();
-    bytes.resize(before + kAtOnce);
-    size = std::fread(bytes.data() + before, 1, kAtOnce, file.get());
-    bytes.resize(before + size);
-  } while (size > 0);
-  if (std::ferror(file.get()) != 0) throw_of_file(path, "cannot be read");
-  return bytes;
-}
-
-void write_file(const std::string& path, std::string_view bytes) {
-  const std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
-  File file(std::fopen(beside.c_str(), "wbx"));
-  if (file == nullptr) throw_of_file(path, "cannot be written (" + beside + ")");
-  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
-                          std::fflush(file.get()) == 0 && ::fsync(::fileno(file.get())) == 0;
-  file.reset();
-  if (is_written && std::rename(beside.c_str(), path.c_str()) == 0) return;
-  const int why = errno;
-  std::remove(beside.c_str());
-  errno = why;
-  throw_of_file(path, "cannot be written");
 }
 
 }  // namespace berth::capi

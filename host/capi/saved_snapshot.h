@@ -4,6 +4,7 @@
 // A snapshot as bytes: a header, and zstd data that hold what calls cannot tell from objects alone, and the objects as
 // JSON. Bytes are little-endian. docs/embedding.md "Snapshots in files" has the format.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -30,20 +31,18 @@ struct SavedSnapshot {
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> replicas;  ///< SideObjects::replicas
   /// Objects, one behind the other: node objects first, then what rules read beside, then pods. Admission classes,
   /// which have acted on the pods already, stand behind `class_begin`.
-  std::string json;
+  std::string_view json() const { return std::string_view(data).substr(json_begin); }
   std::vector<std::uint64_t> offsets;  ///< [objects + 1]
   std::uint64_t class_begin = 0;
+  std::string data;  ///< all of it, whose end is json()
+  std::size_t json_begin = 0;
 };
 
 /// @throws ApiError BERTH_E_UNSUPPORTED naming what the bytes cannot hold
 std::string save(const State& state);
 /// @param release  of the engine that is to take it
 /// @throws ApiError BERTH_E_INPUT: not such bytes, or damaged ones. BERTH_E_UNSUPPORTED: of another release, by name
-SavedSnapshot read_saved(std::string_view bytes, std::string_view release);
-
-/// The whole file. @throws ApiError BERTH_E_INPUT naming it
-std::string read_file(const std::string& path);
-/// The file has its old content until the new one is complete. @throws ApiError BERTH_E_INPUT naming it
-void write_file(const std::string& path, std::string_view bytes);
+/// @param saved  [out] empty before
+void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot& saved);
 
 }  // namespace berth::capi

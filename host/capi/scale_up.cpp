@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/scale_up.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -222,23 +220,21 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
   std::atomic<std::size_t> next = 0;  // shapes are begun in their order, so that a prefix is done first
   std::atomic<std::size_t> done = 0;
   std::mutex opening;  // one call at a time on the state
-  cluster->in_arena([&] {
-    tbb::parallel_for(std::size_t{0}, shapes.size(), [&](std::size_t /*i*/) {
-      const std::size_t s = next++;
-      if (watch.is_over()) return;
-      if (shapes[s].same_as != s) return watch.tell(++done, shapes.size());
-      std::unique_ptr<Fork> fork;
-      {
-        const std::lock_guard alone(opening);
-        fork = state.fork.fork();
-      }
-      std::vector<NodeIndex> nodes;
-      nodes.reserve(existing.size());
-      for (const std::uint32_t number : existing) nodes.push_back(fork->find_node(*cluster->nodes().name_of(number)));
-      answers[s] = pack(*fork, shapes[s], waiting, decreases ? sizes.order_for(*shapes[s].node) : as_given, nodes,
-                        cluster->has_nominations(), watch);
-      watch.tell(++done, shapes.size());
-    });
+  cluster->arena().for_each(shapes.size(), [&](std::size_t /*i*/) {
+    const std::size_t s = next++;
+    if (watch.is_over()) return;
+    if (shapes[s].same_as != s) return watch.tell(++done, shapes.size());
+    std::unique_ptr<Fork> fork;
+    {
+      const std::lock_guard alone(opening);
+      fork = state.fork.fork();
+    }
+    std::vector<NodeIndex> nodes;
+    nodes.reserve(existing.size());
+    for (const std::uint32_t number : existing) nodes.push_back(fork->find_node(*cluster->nodes().name_of(number)));
+    answers[s] = pack(*fork, shapes[s], waiting, decreases ? sizes.order_for(*shapes[s].node) : as_given, nodes,
+                      cluster->has_nominations(), watch);
+    watch.tell(++done, shapes.size());
   });
   const auto is_open = [&](const NodeShape& shape) { return !answers[shape.same_as]; };
   const auto end = std::ranges::find_if(shapes, is_open);

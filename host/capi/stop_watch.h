@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "host/objects/interruption.h"
@@ -96,6 +97,31 @@ auto unless_interrupted(const StopWatch& watch, bool heeds_deadline, Work work) 
     return work();
   } catch (const Interrupted&) {
     return std::nullopt;
+  }
+}
+
+/// Looks at the interruption of this thread at times, for loops of which a turn takes up to some 10 us.
+class LooksAtTimes {
+ public:
+  /// @throws Interrupted
+  void at_next() {
+    if (++turns_ % kTurns == 0) check_interruption(interruption_);
+  }
+
+ private:
+  static constexpr std::size_t kTurns = 64;
+  const Interruption* interruption_ = current_interruption();
+  std::size_t turns_ = 0;
+};
+
+/// Calls use(piece) for pieces of `bytes` that take a millisecond or two to copy, with a look at the interruption
+/// before each. @throws Interrupted
+template <class Use>
+void for_pieces(std::string_view bytes, Use use) {
+  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kPieceBytes, bytes.size()))) {
+    check_interruption(current_interruption());
+    use(bytes.substr(0, kPieceBytes));
   }
 }
 

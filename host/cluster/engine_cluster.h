@@ -104,7 +104,7 @@ class EngineCluster {
   void begin_journal(std::shared_ptr<PodJournal> journal) noexcept { journal_ = std::move(journal); }
 
   /// For those who outlive this cluster, which nobody changes or copies any more.
-  std::shared_ptr<const ClusterCache> leave_cache() noexcept { return own_ != nullptr ? own_ : shared_; }
+  std::shared_ptr<const ClusterCache> leave_cache() const noexcept { return own_ != nullptr ? own_ : shared_; }
   EngineObjects leave_objects() noexcept { return std::move(objects_); }
 
  private:

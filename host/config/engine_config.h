@@ -10,6 +10,7 @@
 namespace berth {
 
 class HostPlugin;  // host/framework/host_plugin.h
+class WorkArena;   // host/objects/work_arena.h
 
 /// Which of the nodes with the highest total is selected. docs/architecture.md "Ties".
 enum class TieBreak : std::uint8_t {
@@ -48,7 +49,7 @@ struct EngineConfig {
   TieBreak tie_break = TieBreak::kLoad;
   NodeSampling node_sampling = NodeSampling::kAll;
   Batching batching = Batching::kEngine;     ///< of the scheduling loop
-  std::int32_t threads = 0;                  ///< 0: one per core
+  std::int32_t threads = 0;                  ///< 0: one per core; of a backend without `arena`
   std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result
   std::int32_t batch_pods_max = 1 << 20;     ///< pods handed to a backend at once
   UpstreamBugs upstream_bugs;
@@ -57,6 +58,8 @@ struct EngineConfig {
   DeviceFailure on_device_failure = DeviceFailure::kStop;
   /// Plugins that decide on the host. No file and no flag names them: who opens the engine registers them.
   std::vector<std::shared_ptr<const HostPlugin>> host_plugins;
+  /// In which all backends that are opened with this work; null: each makes one of its own. Not of a file either.
+  std::shared_ptr<WorkArena> arena;
 };
 
 /// @throws InputError with the path of each problem; unknown fields are errors

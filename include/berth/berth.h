@@ -108,7 +108,7 @@ typedef struct berth_plugin berth_plugin; /* plugin.h */
  * their options; it must not be freed before they return. Calls look at it between pieces of their work, and return
  * BERTH_CANCELLED then, with a prefix of the answer, as they return BERTH_DEADLINE. A piece takes a few milliseconds at
  * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled: for explanations,
- * preemption and bulk checks there are the calls that end with "_until".
+ * preemption, bulk checks, loading and snapshots in files there are the calls that end with "_until".
  *
  * @param cancel [out] owned by the caller, not triggered. Any thread. */
 BERTH_API berth_status berth_cancel_create(berth_cancel** cancel, berth_error* error);
@@ -153,9 +153,11 @@ typedef struct berth_engine_options {
   const char* feature_gates; /**< "Name=true,Other=false", as kube-scheduler's flag; NULL: the release's defaults */
   const char* backend;       /**< "auto", "cpu", "reference" or "cuda"; NULL: what engine_config says, else auto */
   uint64_t seed;             /**< of draws among equal nodes; 0: what engine_config says */
-  int32_t threads;           /**< of each cluster, at most; 0: what engine_config says, else one per core */
-  int32_t log_level;         /**< the most talkative level that is logged; 0: BERTH_LOG_WARNING */
-  berth_log_fn log;          /**< NULL: silent */
+  /** That work at once for calls on all handles of the engine: the calling one and threads - 1 of the library. 0: what
+   * engine_config says, else one per core. Other calling threads come on top. */
+  int32_t threads;
+  int32_t log_level; /**< the most talkative level that is logged; 0: BERTH_LOG_WARNING */
+  berth_log_fn log;  /**< NULL: silent */
   void* log_user_data;
   /** Called once when the engine goes; NULL: nothing. Not called if create fails. */
   void (*log_user_data_free)(void* user_data);
@@ -247,12 +249,35 @@ typedef struct berth_bulk {
 BERTH_API berth_status berth_cluster_upsert_bulk(berth_cluster* cluster, const berth_bulk* bulk, berth_status* statuses,
                                                  berth_error* error);
 
+/** Of calls that read or write many objects. */
+typedef struct berth_load_options {
+  uint32_t struct_size;
+  uint32_t reserved;          /**< 0 */
+  uint64_t deadline_us;       /**< 0: none; from the start of the call */
+  const berth_cancel* cancel; /**< NULL: none */
+} berth_load_options;
+#define BERTH_LOAD_OPTIONS_INIT {(uint32_t)sizeof(berth_load_options), 0, 0, NULL}
+
+/** berth_cluster_upsert() until a deadline passes or a token is triggered. @param options [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing has changed */
+BERTH_API berth_status berth_cluster_upsert_until(berth_cluster* cluster, const char* text, size_t size,
+                                                  const berth_load_options* options, berth_error* error);
+/** berth_cluster_upsert_bulk() until a deadline passes or a token is triggered. @param options [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing has changed, and `statuses` is untouched */
+BERTH_API berth_status berth_cluster_upsert_bulk_until(berth_cluster* cluster, const berth_bulk* bulk,
+                                                       berth_status* statuses, const berth_load_options* options,
+                                                       berth_error* error);
+
 /** The cluster becomes what the text says of one kind: objects of that kind that the text does not name are deleted.
  *
  * @param kind [in] "Pod", "Node", "Service" and so on: what berth_cluster_delete() takes
  * @param text [in] as berth_cluster_upsert(); objects of other kinds are BERTH_E_INPUT. Size 0: none is left */
 BERTH_API berth_status berth_cluster_replace(berth_cluster* cluster, const char* kind, const char* text, size_t size,
                                              berth_error* error);
+/** The same until a deadline passes or a token is triggered. @param options [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing has changed */
+BERTH_API berth_status berth_cluster_replace_until(berth_cluster* cluster, const char* kind, const char* text,
+                                                   size_t size, const berth_load_options* options, berth_error* error);
 
 /** Deletes an object; one that is not there is BERTH_E_NOT_FOUND.
  *
@@ -271,7 +296,8 @@ BERTH_API berth_status berth_cluster_delete(berth_cluster* cluster, const char* 
  *         judge the pod */
 BERTH_API berth_status berth_cluster_assume(berth_cluster* cluster, const berth_pod* pod, uint32_t node,
                                             berth_error* error);
-/** Takes back what berth_cluster_assume() or the commit of a fork placed and no upsert confirmed.
+/** Takes back what berth_cluster_assume() or the commit of a fork placed and no upsert confirmed. A pod whose latest
+ * upsert has named a node in status.nominatedNodeName reserves room there again.
  *
  * @return BERTH_E_NOT_FOUND: nothing of that kind */
 BERTH_API berth_status berth_cluster_forget(berth_cluster* cluster, const berth_pod* pod, berth_error* error);
@@ -326,6 +352,11 @@ BERTH_API berth_status berth_pod_create(berth_cluster* cluster, const char* text
 /** The same for many, of which none is made when one is refused. @param pods [out] length bulk->count */
 BERTH_API berth_status berth_pod_create_bulk(berth_cluster* cluster, const berth_bulk* bulk,
                                              const berth_pod_options* options, berth_pod** pods, berth_error* error);
+/** berth_pod_create_bulk() until a deadline passes or a token is triggered. @param until [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: no pod is made, and `pods` is untouched */
+BERTH_API berth_status berth_pod_create_bulk_until(berth_cluster* cluster, const berth_bulk* bulk,
+                                                   const berth_pod_options* options, const berth_load_options* until,
+                                                   berth_pod** pods, berth_error* error);
 /** Counts one more owner, which frees it too. Any thread. @return `pod` */
 BERTH_API berth_pod* berth_pod_retain(berth_pod* pod);
 BERTH_API void berth_pod_free(berth_pod** pod);
@@ -365,6 +396,13 @@ BERTH_API berth_status berth_snapshot_write(const berth_snapshot* snapshot, cons
 /** The same into memory. @param result [out] its bytes by berth_result_bytes(); owned by the caller */
 BERTH_API berth_status berth_snapshot_write_memory(const berth_snapshot* snapshot, berth_result** result,
                                                    berth_error* error);
+/** Both until a deadline passes or a token is triggered. @param options [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing is written, and `result` is untouched. Any thread. */
+BERTH_API berth_status berth_snapshot_write_until(const berth_snapshot* snapshot, const char* path,
+                                                  const berth_load_options* options, berth_error* error);
+BERTH_API berth_status berth_snapshot_write_memory_until(const berth_snapshot* snapshot,
+                                                         const berth_load_options* options, berth_result** result,
+                                                         berth_error* error);
 /** A cluster as it was when a snapshot of it was written, and a snapshot of it. Given the same configuration and seed,
  * both answer as before; the configuration is not in the file.
  *
@@ -378,6 +416,15 @@ BERTH_API berth_status berth_snapshot_open(const berth_engine* engine, const cha
 BERTH_API berth_status berth_snapshot_open_memory(const berth_engine* engine, const void* bytes, size_t size,
                                                   berth_cluster** cluster, berth_snapshot** snapshot,
                                                   berth_error* error);
+/** Both until a deadline passes or a token is triggered. @param options [in] NULL: to the end
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: nothing is opened, and `cluster` and `snapshot` are untouched. Any thread.
+ */
+BERTH_API berth_status berth_snapshot_open_until(const berth_engine* engine, const char* path,
+                                                 const berth_load_options* options, berth_cluster** cluster,
+                                                 berth_snapshot** snapshot, berth_error* error);
+BERTH_API berth_status berth_snapshot_open_memory_until(const berth_engine* engine, const void* bytes, size_t size,
+                                                        const berth_load_options* options, berth_cluster** cluster,
+                                                        berth_snapshot** snapshot, berth_error* error);
 
 /* Answers --------------------------------------------------------------------------------------------------------- */
 

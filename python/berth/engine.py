@@ -52,7 +52,7 @@ class Engine(_native.EngineHandle):
         feature_gates: "Name=true,Other=false", as kube-scheduler's flag.
         backend: "auto", "cpu", "reference" or "cuda".
         seed: of draws among equal nodes; 0: what engine_config says.
-        threads: of each cluster, at most; 0: what engine_config says, else one per core.
+        threads: of all clusters together, the calling one among them; 0: what engine_config says, else one per core.
         log: a function of a LogLevel and a text, or a logging.Logger. Called by the thread that is in a call, behind
         its work,
             with the GIL. When it raises, what the call did stands, its answer is dropped, and the exception comes out
@@ -123,7 +123,7 @@ class Engine(_native.EngineHandle):
 
     @property
     def threads(self) -> int:
-        """As given: threads of each cluster, at most; 0: what the configuration says."""
+        """As given: threads of all clusters together; 0: what the configuration says."""
         threads: int = self._arguments["threads"]
         return threads
 

@@ -108,3 +108,69 @@ void calls_are_cancelled(const char* backend) {
   berth_pod_free(&pod);
   berth_cluster_free(&cluster);
 }
+
+void loads_are_cancelled(const char* backend) {
+  berth_engine* engine = engine_of(backend);
+  berth_cluster* cluster = cluster_of(backend);
+  berth_snapshot* snapshot = snapshot_of(cluster);
+  berth_cluster* opened = NULL;
+  berth_snapshot* its = NULL;
+  berth_cancel* cancel = NULL;
+  berth_pod* pod = NULL;
+  berth_result* result = NULL;
+  berth_load_options options = BERTH_LOAD_OPTIONS_INIT;
+  berth_bulk bulk = BERTH_BULK_INIT;
+  berth_status each[1] = {BERTH_E_INTERNAL};
+  uint64_t offsets[2] = {0, 0};
+  uint64_t before = 0, after = 0;
+  berth_str bytes = {NULL, 0};
+  const char* path = "embedding_cancelled.snapshot";
+  const char* text = pod_text("loaded", 1, "a", "");
+  int is_cancelled = 0;
+  offsets[1] = strlen(text);
+  bulk.data = text;
+  bulk.offsets = offsets;
+  bulk.count = 1;
+  EXPECT_STATUS(BERTH_OK, berth_cancel_create(&cancel, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cluster_version(cluster, &before, &error));
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_write_memory(snapshot, &result, &error));
+  EXPECT_STATUS(BERTH_OK, berth_result_bytes(result, &bytes, &error));
+  options.reserved = 1;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_cluster_upsert_until(cluster, text, strlen(text), &options, &error));
+  options.reserved = 0;
+  options.cancel = cancel;
+  for (is_cancelled = 1; is_cancelled >= 0; --is_cancelled) {
+    const berth_status expected = is_cancelled ? BERTH_CANCELLED : BERTH_OK;
+    berth_result* written = NULL;
+    if (is_cancelled)
+      berth_cancel_trigger(cancel);
+    else
+      berth_cancel_reset(cancel);
+    EXPECT_STATUS(expected, berth_cluster_upsert_until(cluster, text, strlen(text), &options, &error));
+    EXPECT_STATUS(expected, berth_cluster_upsert_bulk_until(cluster, &bulk, each, &options, &error));
+    EXPECT(each[0] == (is_cancelled ? BERTH_E_INTERNAL : BERTH_OK));
+    EXPECT_STATUS(expected, berth_cluster_replace_until(cluster, "Pod", text, strlen(text), &options, &error));
+    EXPECT_STATUS(expected, berth_pod_create_bulk_until(cluster, &bulk, NULL, &options, &pod, &error));
+    EXPECT((pod == NULL) == is_cancelled);
+    EXPECT_STATUS(expected, berth_snapshot_write_until(snapshot, path, &options, &error));
+    EXPECT_STATUS(expected, berth_snapshot_write_memory_until(snapshot, &options, &written, &error));
+    EXPECT((written == NULL) == is_cancelled);
+    EXPECT_STATUS(expected,
+                  berth_snapshot_open_memory_until(engine, bytes.data, bytes.size, &options, &opened, &its, &error));
+    EXPECT((opened == NULL) == is_cancelled && (its == NULL) == is_cancelled);
+    EXPECT_STATUS(BERTH_OK, berth_cluster_version(cluster, &after, &error));
+    EXPECT((after == before) == is_cancelled);
+    berth_result_free(&written);
+  }
+  berth_cluster_free(&opened);
+  EXPECT_STATUS(BERTH_OK, berth_snapshot_open_until(engine, path, &options, &opened, NULL, &error));
+  remove(path);
+  berth_result_free(&result);
+  berth_pod_free(&pod);
+  berth_snapshot_free(&its);
+  berth_cluster_free(&opened);
+  berth_cancel_free(&cancel);
+  berth_snapshot_free(&snapshot);
+  berth_cluster_free(&cluster);
+  berth_engine_free(&engine);
+}

@@ -93,6 +93,7 @@ static void run_on(const char* backend) {
   drains_and_replaces_nodes(backend);
   results_are_exported(backend);
   calls_are_cancelled(backend);
+  loads_are_cancelled(backend);
   handles_tell_what_they_hold(backend);
 }
 

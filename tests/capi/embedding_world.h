@@ -43,4 +43,5 @@ void estimates_new_nodes(const char* backend);
 void drains_and_replaces_nodes(const char* backend);
 void results_are_exported(const char* backend);
 void calls_are_cancelled(const char* backend);
+void loads_are_cancelled(const char* backend);
 void handles_tell_what_they_hold(const char* backend);

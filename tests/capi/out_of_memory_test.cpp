@@ -24,6 +24,10 @@ struct Handles {
           PodShape{.name = "big", .milli_cpu = 3500, .priority = 10}})
       pods.push_back(pod(shape));
     for (const OwnedPod& pod : pods) all.push_back(pod.get());
+    const PodShape nominated = {.name = "assumed", .milli_cpu = 100, .nominated = "n1"};
+    upsert(pod_json(nominated));
+    assumed = pod(nominated);
+    EXPECT_EQ(berth_cluster_assume(cluster.get(), assumed.get(), 0, nullptr), BERTH_OK);
     berth_result* reserved = nullptr;
     EXPECT_EQ(berth_cluster_reserve(cluster.get(), "kept", pods[1].get(), 1, nullptr, &reserved, nullptr), BERTH_OK);
     berth_result_free(&reserved);
@@ -79,6 +83,7 @@ struct Handles {
   OwnedCluster cluster;
   std::vector<OwnedPod> pods;
   std::vector<const berth_pod*> all;  ///< `pods`; calls under test allocate nothing themselves
+  OwnedPod assumed;                   ///< on a node, and nominated to another one before
   OwnedSnapshot snapshot;
   OwnedFork fork;
   OwnedFork child;
@@ -111,6 +116,13 @@ std::vector<Call<Handles>> calls() {
        [](Handles& h) { return berth_cluster_delete(h.cluster.get(), "Pod", "default", "runs", nullptr, nullptr); }},
       {"replace", [](Handles& h) { return berth_cluster_replace(h.cluster.get(), "Pod", nullptr, 0, nullptr); }},
       {"assume", [](Handles& h) { return berth_cluster_assume(h.cluster.get(), h.pods[0].get(), 1, nullptr); }},
+      {"forget", [](Handles& h) { return berth_cluster_forget(h.cluster.get(), h.assumed.get(), nullptr); }},
+      {"upsert_until with a token",
+       [running](Handles& h) {
+         berth_load_options options = BERTH_LOAD_OPTIONS_INIT;
+         options.cancel = h.cancel.get();
+         return berth_cluster_upsert_until(h.cluster.get(), running.data(), running.size(), &options, nullptr);
+       }},
       {"pod_create",
        [waiting](Handles& h) {
          berth_pod* pod = nullptr;

@@ -70,6 +70,12 @@ std::vector<Call> engine_calls(bool host_plugins) {
        [](Session& s) { return [&s, pod = s.standing().back().pod] { EXPECT_TRUE(s.backend->undo(*pod)); }; }},
       {"undo in the middle",
        [](Session& s) { return [&s, pod = pod_in_the_middle(s)] { EXPECT_TRUE(s.backend->undo(*pod)); }; }},
+      {"undo of a placement whose pod is nominated again",
+       [](Session& s) {
+         return [&s, pod = pod_in_the_middle(s), nomination = NominationUpsert{pod_in_the_middle(s), s.any_node()}] {
+           EXPECT_TRUE(s.backend->undo(*pod, &nomination));
+         };
+       }},
       {"undo of a pod that is not placed",
        [](Session& s) { return [&s] { EXPECT_FALSE(s.backend->undo(*s.prepared.front().pod)); }; }},
       {"volume_decisions",

@@ -107,13 +107,25 @@ struct ShapeQuestion {
   std::uint32_t nodes_max = 0;
   std::vector<std::pair<std::string, std::int64_t>> caps;  ///< resource and amount
   std::int64_t price = 0;
+
+  friend bool operator==(const ShapeQuestion&, const ShapeQuestion&) = default;
 };
 
-/// Where a scale-up estimate of one shape puts a pod.
+/// Where a scale-up estimate puts a pod.
 struct Estimated {
   std::string node;  ///< an existing one; empty: none
   std::uint32_t new_node = BERTH_NO_NODE;
   std::string refusal;  ///< reasons of an empty new node, of a pod that is left over
+};
+
+/// What it says of one shape.
+struct EstimatedShape {
+  std::uint32_t same_as = 0;  ///< position of the first shape that no rule can tell from it
+  std::uint32_t node_count = 0;
+  std::uint32_t placed = 0;
+  std::vector<Estimated> pods;
+  std::map<std::string, std::int64_t> requested;    ///< of the new nodes, by resource
+  std::map<std::string, std::int64_t> allocatable;  ///< likewise
 };
 
 /// One cluster.
@@ -157,15 +169,17 @@ class EmbeddingCalls {
   nlohmann::json preempt(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
 
   /// @param existing  nodes that are tried first, with the flags of berth_scale_up_options
-  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const ShapeQuestion& shape,
-                                  const NodeChoice& existing);
+  std::vector<EstimatedShape> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods,
+                                       const std::vector<ShapeQuestion>& shapes, const NodeChoice& existing);
 
   /// A group in one domain of a key. @param minimum  0: all
   GroupPlaced schedule_group(berth_fork* fork, const std::vector<OwnedPod>& pods, const NodeChoice& nodes,
                              const std::vector<std::string>& keys, std::uint32_t domain, std::size_t minimum);
+  /// @param key, value  a domain; empty: any
   /// @return where each copy went that was tried, and its uid
   std::vector<std::pair<std::string, Placement>> reserve(const std::string& owner, const berth_pod* pod,
-                                                         std::size_t count, const NodeChoice& nodes);
+                                                         std::size_t count, const NodeChoice& nodes,
+                                                         const std::string& key, const std::string& value);
   void unreserve(const std::string& owner, std::size_t count);
 
   berth_error* error() { return &error_; }

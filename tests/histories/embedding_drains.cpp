@@ -76,8 +76,11 @@ class DrainSteps {
             {"pods", std::move(pods)}};
   }
 
-  json walk(json nodes) {
+  /// @param kept  checks of what the drain leaves, one for each of the asks behind the moves
+  json walk(json nodes, json kept) {
+    for (const json& check : kept) follow_.push_back({{"ask", check["uid"]}});
     return {{"verb", "drain"},
+            {"kept", std::move(kept)},
             {"preset", question_.preset},
             {"on", question_.rules_on},
             {"off", question_.rules_off},
@@ -134,7 +137,20 @@ std::uint32_t any_rules(Dice& dice) {
 
 }  // namespace
 
-/// One node, or several together, with any rules.
+/// Some pending pods on every node of a fork.
+json Questions::check_some(berth_fork* fork, const ClusterHistory& history) {
+  std::vector<OwnedPod> handles;
+  json checks = json::array();
+  for (const PodPtr& pod : asked_pods(history)) {
+    if (!dice_.one_in(2)) continue;
+    handles.push_back(calls_.pod(pending_json(history, *pod)));
+    checks.push_back({{"pod", pod->full_name()}, {"uid", pod->uid()}});
+  }
+  if (!handles.empty()) calls_.check_all(nullptr, fork, handles, checks);
+  return checks;
+}
+
+/// One node, or several together, with any rules; some of these keep what they did.
 void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& walks) {
   std::vector<std::string> names;
   for (const NodeInfo* info : history.live_cache().nodes())
@@ -157,7 +173,16 @@ void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& wal
   }
   std::vector<std::string> among = left(calls_.node_names(fork), question.targets, history);
   std::erase_if(among, [&](const std::string& name) { return std::ranges::count(question.nodes, name) != 0; });
-  const std::vector<DrainedNode> drained = calls_.drain(fork, question);
+  json kept = json::array();
+  std::vector<DrainedNode> drained;
+  if (is_together && dice_.one_in(2)) {
+    question.targets.flags |= BERTH_DRAIN_KEEP;
+    const OwnedFork keeping = calls_.fork(fork);
+    drained = calls_.drain(keeping.get(), question);
+    kept = check_some(keeping.get(), history);
+  } else {
+    drained = calls_.drain(fork, question);
+  }
   DrainSteps steps(question, history, among);
   json nodes = json::array();
   if (is_together ||
@@ -169,7 +194,7 @@ void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& wal
     nodes.back()["start"] = std::ranges::count_if(
         among, [&](const std::string& name) { return calls_.node_number(name) < calls_.node_number(node.name); });
   }
-  walks.push_back(steps.walk(std::move(nodes)));
+  walks.push_back(steps.walk(std::move(nodes), std::move(kept)));
 }
 
 }  // namespace berth::test

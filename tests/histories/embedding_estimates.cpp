@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/histories/embedding_questions.h"
 
@@ -94,6 +98,78 @@ double size_of(const Pod& pod, const Node& node) {
   return share(cpu.milli_value(), node.allocatable.milli_cpu) + share(memory.value(), node.allocatable.memory_bytes);
 }
 
+/// What upstream does of the estimate of one shape. A new node is added before the first pod that goes there, and for a
+/// look at it by each pod that is left over.
+class EstimateSteps {
+ public:
+  EstimateSteps(const std::vector<PodPtr>& pods, const ShapeQuestion& shape, const ClusterHistory& history)
+      : pods_(pods),
+        shape_(shape),
+        new_node_(shape, shape.name.empty() ? nullptr : history.live_cache().find_node(shape.name)),
+        sized_(*history.live_cache().find_node(shape.node["metadata"]["name"].get<std::string>())->node) {}
+
+  json walk(const EstimatedShape& estimated, bool decreases, json existing) {
+    for (const std::size_t i : order(decreases)) take(*pods_[i], estimated.pods[i]);
+    json names = json::array();
+    for (std::uint32_t number = 0; number < added_; ++number) names.push_back(new_node_name(number));
+    follow_.push_back({{"use", std::move(names)}});
+    json caps = json::array();
+    for (const auto& [resource, amount] : shape_.caps)
+      caps.push_back({{"resource", resource},
+                      {"amount", amount},
+                      {"each", resource == "cpu" ? sized_.allocatable.milli_cpu : sized_.allowed_pod_number}});
+    return {{"verb", "scale_up"},         {"steps", std::move(steps_)},       {"nodes_max", shape_.nodes_max},
+            {"caps", std::move(caps)},    {"existing", std::move(existing)},  {"node_count", estimated.node_count},
+            {"placed", estimated.placed}, {"requested", estimated.requested}, {"allocatable", estimated.allocatable},
+            {"pods", json::array()},      {"follow", std::move(follow_)}};
+  }
+
+ private:
+  std::vector<std::size_t> order(bool decreases) const {
+    std::vector<std::size_t> order(pods_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (decreases)
+      std::ranges::stable_sort(order, std::ranges::greater(),
+                               [&](std::size_t i) { return size_of(*pods_[i], sized_); });
+    return order;
+  }
+
+  void take(const Pod& pod, const Estimated& answer) {
+    const json ask = {{"ask", pod.uid()}};
+    json step = {{"pod", pod.full_name()}, {"added", added_}, {"node", answer.node}, {"refusal", answer.refusal}};
+    if (answer.new_node != BERTH_NO_NODE) step["node"] = new_node_name(answer.new_node);
+    steps_.push_back(step);
+    follow_.push_back(ask);
+    if (!answer.node.empty() || answer.new_node < added_) {
+      follow_.push_back(Placement{step["node"], 0, ""}.line(pod.uid()));
+      return;
+    }
+    new_node_.come(added_, follow_);
+    follow_.push_back(ask);
+    if (answer.new_node == BERTH_NO_NODE) return new_node_.go(added_, follow_);
+    follow_.push_back(Placement{new_node_name(added_), 0, ""}.line(pod.uid()));
+    ++added_;
+  }
+
+  const std::vector<PodPtr>& pods_;
+  const ShapeQuestion& shape_;
+  NewNode new_node_;
+  const Node& sized_;
+  std::uint32_t added_ = 0;
+  json follow_ = json::array();
+  json steps_ = json::array();
+};
+
+/// A shape that was given before has the answer of before, under its number.
+void check_shape_numbers(const std::vector<ShapeQuestion>& shapes, const std::vector<EstimatedShape>& estimated) {
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const auto first = static_cast<std::size_t>(std::ranges::find(shapes, shapes[s]) - shapes.begin());
+    const std::uint32_t number = estimated[s].same_as;
+    if (number > s || estimated[number].same_as != number || number != estimated[first].same_as)
+      throw std::runtime_error(fmt::format("shape {} has the number {}", s, number));
+  }
+}
+
 }  // namespace
 
 ShapeQuestion Questions::any_shape(const ClusterHistory& history) {
@@ -112,13 +188,15 @@ ShapeQuestion Questions::any_shape(const ClusterHistory& history) {
   return shape;
 }
 
-/// A new node is added before the first pod that goes there, and for a look at it by each pod that is left over.
+/// One to three shapes at once, some of which are given twice.
 void Questions::scale_up(berth_fork* fork, const ClusterHistory& history, json& walks) {
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : asked_pods(history))
     if (!dice_.one_in(3)) pods.push_back(pod);
   if (pods.empty() || history.live_cache().nodes().empty()) return;
-  const ShapeQuestion shape = any_shape(history);
+  std::vector<ShapeQuestion> shapes;
+  for (std::int64_t wanted = 1 + dice_.upto(2); wanted > 0; --wanted)
+    shapes.push_back(!shapes.empty() && dice_.one_in(4) ? shapes.front() : any_shape(history));
   const std::vector<std::string> names = calls_.node_names(fork);
   NodeChoice existing;
   if (dice_.one_in(2)) existing = any_nodes(names);
@@ -126,51 +204,13 @@ void Questions::scale_up(berth_fork* fork, const ClusterHistory& history, json& 
   if (dice_.one_in(3)) existing.flags |= BERTH_DECREASING;
   std::vector<OwnedPod> handles;
   for (const PodPtr& pod : pods) handles.push_back(calls_.pod(pending_json(history, *pod)));
-  std::vector<Estimated> estimated = calls_.scale_up(fork, handles, shape, existing);
-  const NodeInfo* const of = shape.name.empty() ? nullptr : history.live_cache().find_node(shape.name);
-  const NewNode new_node(shape, of);
-  const std::string shaped = shape.node["metadata"]["name"];
-  const Node& sized = *history.live_cache().find_node(shaped)->node;
-  std::vector<std::size_t> order(pods.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if ((existing.flags & BERTH_DECREASING) != 0)
-    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return size_of(*pods[i], sized); });
-  json follow = json::array();
-  json steps = json::array();
-  std::uint32_t added = 0;
-  for (const std::size_t i : order) {
-    const Estimated& answer = estimated[i];
-    const json ask = {{"ask", pods[i]->uid()}};
-    json step = {{"pod", pods[i]->full_name()}, {"added", added}, {"node", answer.node}, {"refusal", answer.refusal}};
-    if (answer.new_node != BERTH_NO_NODE) step["node"] = new_node_name(answer.new_node);
-    steps.push_back(step);
-    follow.push_back(ask);
-    if (!answer.node.empty() || answer.new_node < added) {
-      follow.push_back(Placement{step["node"], 0, ""}.line(pods[i]->uid()));
-      continue;
-    }
-    new_node.come(added, follow);
-    follow.push_back(ask);
-    if (answer.new_node == BERTH_NO_NODE) {
-      new_node.go(added, follow);
-    } else {
-      follow.push_back(Placement{new_node_name(added), 0, ""}.line(pods[i]->uid()));
-      ++added;
-    }
-  }
-  json caps = json::array();
-  for (const auto& [resource, amount] : shape.caps)
-    caps.push_back({{"resource", resource},
-                    {"amount", amount},
-                    {"each", resource == "cpu" ? sized.allocatable.milli_cpu : sized.allowed_pod_number}});
+  const std::vector<EstimatedShape> estimated = calls_.scale_up(fork, handles, shapes, existing);
+  check_shape_numbers(shapes, estimated);
+  const bool decreases = (existing.flags & BERTH_DECREASING) != 0;
   const bool has_existing = (existing.flags & BERTH_EXISTING_FIRST) != 0;
-  walks.push_back({{"verb", "scale_up"},
-                   {"steps", std::move(steps)},
-                   {"nodes_max", shape.nodes_max},
-                   {"caps", std::move(caps)},
-                   {"existing", has_existing ? json(left(names, existing, history)) : json::array()},
-                   {"pods", json::array()},
-                   {"follow", std::move(follow)}});
+  const json tried = has_existing ? json(left(names, existing, history)) : json::array();
+  for (std::size_t s = 0; s < shapes.size(); ++s)
+    walks.push_back(EstimateSteps(pods, shapes[s], history).walk(estimated[s], decreases, tried));
 }
 
 }  // namespace berth::test

@@ -39,11 +39,17 @@ GroupPlaced EmbeddingCalls::schedule_group(berth_fork* fork, const std::vector<O
 }
 
 std::vector<std::pair<std::string, Placement>> EmbeddingCalls::reserve(const std::string& owner, const berth_pod* pod,
-                                                                       std::size_t count, const NodeChoice& nodes) {
+                                                                       std::size_t count, const NodeChoice& nodes,
+                                                                       const std::string& key,
+                                                                       const std::string& value) {
   const OwnedNodeSet set = node_set(nodes);
   berth_reserve_options options = BERTH_RESERVE_OPTIONS_INIT;
   options.flags = nodes.flags;
   options.nodes = set.get();
+  if (!key.empty()) {
+    options.key = key.c_str();
+    options.value = value.c_str();
+  }
   berth_result* made = nullptr;
   must(berth_cluster_reserve(cluster_.get(), owner.c_str(), pod, count, &options, &made, &error_), &error_);
   const OwnedResult result(made);

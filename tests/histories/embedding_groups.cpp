@@ -96,8 +96,15 @@ json Questions::reserve(Model& model) {
   const PodPtr& shape = dice_.pick(shapes);
   const json pending = pending_json(model.history, *shape);
   const NodeChoice nodes = any_nodes(names);
-  const std::vector<std::string> among = left(names, nodes, model.history);
-  const auto copies = calls_.reserve(kOwner, calls_.pod(pending).get(), 3, nodes);
+  std::string key;
+  std::string value;
+  if (dice_.one_in(2)) {
+    key = dice_.one_in(2) ? "topology.kubernetes.io/zone" : "kubernetes.io/hostname";
+    const auto found = dice_.pick(infos)->node->labels.find(key);
+    value = found ? std::string(*found) : "nowhere";
+  }
+  const std::vector<std::string> among = with_label(left(names, nodes, model.history), key, value, model.history);
+  const auto copies = calls_.reserve(kOwner, calls_.pod(pending).get(), 3, nodes, key, value);
   json pods = json::array();
   json follow = json::array();
   const json path = model.path;
@@ -125,7 +132,10 @@ json Questions::reserve(Model& model) {
     model.history.undone(*standing.back());
     model.path.push_back(apply_line(removal_line("Pod", "", "", standing.back()->uid())));
   }
-  return {{"verb", "reserve"}, {"base", path}, {"pods", std::move(pods)}, {"follow", std::move(follow)}};
+  return {{"verb", key.empty() ? "reserve" : "reserve in a domain"},
+          {"base", path},
+          {"pods", std::move(pods)},
+          {"follow", std::move(follow)}};
 }
 
 }  // namespace berth::test

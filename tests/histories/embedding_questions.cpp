@@ -20,6 +20,7 @@ constexpr std::int64_t kMostCopies = 60;         ///< of a shape whose copies up
 constexpr std::int64_t kMostCopiesRarely = 400;  ///< of one shape in twenty
 constexpr std::size_t kMostExplained = 3;        ///< pods of a state
 constexpr std::size_t kMostPreempting = 2;
+constexpr std::size_t kMostMoved = 4;
 
 std::string nomination_of(const ClusterHistory& history, const Pod& pod) {
   for (const ClusterChange& change : history.nominations()) {
@@ -29,6 +30,19 @@ std::string nomination_of(const ClusterHistory& history, const Pod& pod) {
   return {};
 }
 json names_of(const std::vector<std::string>& names) { return json(names); }
+/// The pod as it stands on the node.
+json running_json(const Pod& pod, const std::string& node) {
+  json object = json_of(pod);
+  object["spec"]["nodeName"] = node;
+  object["metadata"]["uid"] = pod.uid();
+  return object;
+}
+std::vector<std::string> cordoned(const std::vector<std::string>& names, const ClusterHistory& history) {
+  std::vector<std::string> cordoned;
+  for (const std::string& name : names)
+    if (history.live_cache().find_node(name)->node->unschedulable) cordoned.push_back(name);
+  return cordoned;
+}
 
 }  // namespace
 
@@ -105,11 +119,8 @@ json Questions::check(const Place& place) {
   NodeChoice nodes = any_nodes(names);
   nodes.flags = BERTH_SKIP_CORDONED;
   calls_.check_all(place.snapshot, place.fork, handles, checks, nodes, "among");
-  std::vector<std::string> cordoned;
-  for (const std::string& name : names)
-    if (history.live_cache().find_node(name)->node->unschedulable) cordoned.push_back(name);
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    checks[i]["cordoned"] = names_of(cordoned);
+    checks[i]["cordoned"] = names_of(cordoned(names, history));
     checks[i]["set"] = names_of(nodes.among ? *nodes.among : names);
     if (names.empty() || !dice_.one_in(3)) continue;
     checks[i]["alone"] = json::array(
@@ -127,6 +138,7 @@ json Questions::walks(const Place& place, berth_fork* what_if, const json& check
   count_replicas(what_if, history, walks);
   drain(what_if, history, walks);
   check_as_moved(what_if, history, walks);
+  schedule_as_moved(what_if, history, walks);
   scale_up(what_if, history, walks);
   return walks;
 }
@@ -262,25 +274,76 @@ void Questions::count_replicas(berth_fork* fork, const ClusterHistory& history, 
                    {"follow", std::move(follow)}});
 }
 
-/// A pod that stands on a node, on every node, as if it left its own.
-void Questions::check_as_moved(berth_fork* fork, const ClusterHistory& history, json& walks) {
+std::vector<std::pair<PodPtr, std::string>> Questions::standing_pods(const ClusterHistory& history) const {
   std::vector<std::pair<PodPtr, std::string>> pods;
   for (const NodeInfo* info : history.live_cache().nodes())
     for (const PodPtr& pod : info->pods)
       if (has_profile(*pod)) pods.emplace_back(pod, info->name);
+  return pods;
+}
+
+/// A pod that stands on a node, on every node, as if it left its own.
+void Questions::check_as_moved(berth_fork* fork, const ClusterHistory& history, json& walks) {
+  const auto pods = standing_pods(history);
   if (pods.empty()) return;
   const auto& [pod, node] = dice_.pick(pods);
-  json running = json_of(*pod);
-  running["spec"]["nodeName"] = node;
+  const json running = running_json(*pod, node);
   std::vector<OwnedPod> handles;
   handles.push_back(calls_.pod(running));
   json checks = json::array({{{"pod", pod->full_name()}}});
   calls_.check_all(nullptr, fork, handles, checks, {std::nullopt, BERTH_AS_MOVED});
+  const std::vector<std::string> names = calls_.node_names(fork);
+  NodeChoice nodes = any_nodes(names);
+  nodes.flags = BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
+  calls_.check_all(nullptr, fork, handles, checks, nodes, "among");
+  checks[0]["set"] = names_of(nodes.among ? *nodes.among : names);
+  checks[0]["cordoned"] = names_of(cordoned(names, history));
   walks.push_back(
       {{"verb", "as_moved"},
        {"check", checks.front()},
        {"pods", json::array({renamed(json_of(*pending_copy_of(*pod)), "moved")})},
        {"follow", json::array({apply_line(removal_line("Pod", "", "", pod->uid())), json{{"ask", "uid-moved"}}})}});
+}
+
+/// A few pods that stand on nodes, one after another; one that finds no node stays where it was.
+void Questions::schedule_as_moved(berth_fork* fork, const ClusterHistory& history, json& walks) {
+  std::vector<std::pair<PodPtr, std::string>> pods;
+  for (const auto& standing : standing_pods(history))
+    if (pods.size() < kMostMoved && dice_.one_in(4)) pods.push_back(standing);
+  if (pods.empty()) return;
+  std::vector<OwnedPod> handles;
+  for (const auto& [pod, node] : pods) handles.push_back(calls_.pod(running_json(*pod, node)));
+  const std::vector<std::string> names = calls_.node_names(fork);
+  ScheduleChoice how = any_choice(names);
+  const std::vector<std::string> among = left(how.choice == BERTH_CHOICE_ORDER ? how.order : names, how.nodes, history);
+  how.nodes.flags |= BERTH_AS_MOVED;
+  const OwnedFork moving = calls_.fork(fork);
+  const Scheduled scheduled = calls_.schedule(moving.get(), handles, how);
+  json waiting = json::array();
+  json follow = json::array();
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const auto& [pod, node] = pods[i];
+    const Placement& placed = scheduled.placements[i];
+    json moved = renamed(json_of(*pending_copy_of(*pod)), fmt::format("moved-{}", i));
+    moved["metadata"].erase("deletionTimestamp");
+    moved["spec"].erase("schedulingGates");  // an assumed pod may have some
+    waiting.push_back(std::move(moved));
+    follow.push_back(apply_line(removal_line("Pod", "", "", pod->uid())));
+    if (how.choice != BERTH_CHOICE_SCORE) follow.push_back({{"explain", json::object()}});
+    json line = placed.line(fmt::format("uid-moved-{}", i));
+    line["among"] = among;
+    follow.push_back(std::move(line));
+    if (placed.node.empty()) follow.push_back(apply_line(pod_line(running_json(*pod, node))));
+  }
+  walks.push_back({{"verb", "schedule as moved"},
+                   {"choice", how.choice},
+                   {"start", how.start},
+                   {"names", names},
+                   {"order", among},
+                   {"set", how.nodes.among ? *how.nodes.among : names},
+                   {"next", scheduled.next_start},
+                   {"pods", std::move(waiting)},
+                   {"follow", std::move(follow)}});
 }
 
 }  // namespace berth::test

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/histories/embedding_calls.h"
@@ -51,6 +52,8 @@ class Questions {
   void preempt(const Place& place, const nlohmann::json& checks, nlohmann::json& walks);
   void count_replicas(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void check_as_moved(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
+  void schedule_as_moved(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
+  nlohmann::json check_some(berth_fork* fork, const ClusterHistory& history);
   void scale_up(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void drain(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
 
@@ -63,6 +66,8 @@ class Questions {
   static std::vector<std::string> left(const std::vector<std::string>& names, const NodeChoice& nodes,
                                        const ClusterHistory& history);
   std::vector<PodPtr> asked_pods(const ClusterHistory& history) const;
+  /// Those that some profile takes, with their nodes.
+  std::vector<std::pair<PodPtr, std::string>> standing_pods(const ClusterHistory& history) const;
 
   Dice& dice_;
   const HistoryInput& input_;

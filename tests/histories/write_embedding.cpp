@@ -24,13 +24,16 @@
 //       max_replicas   "count", "on_node", "of_value", "labels" of the nodes, "set"
 //       drain          the options; "candidates", the nodes that pods may go to by ascending number; "nodes", what is
 //                      said of each, with the pods on it ("standing"), the position of the first candidate that is
-//                      tried ("start"), and for each pod whether upstream has a step for it
+//                      tried ("start"), and for each pod whether upstream has a step for it; "kept", CHECKs in the
+//                      fork that keeps the drain, which are asked at the end
 //       scale_up       "existing", the names of nodes that are tried before new ones, and "steps", what the estimate
 //       says
 //                      of each pod: {"pod", "added": the number of new nodes before it, "node": new-<number>, an
 //                      existing one or "", "refusal": reasons of an empty new node}. Each step is asked before a node
-//                      is added, and once more behind that
-//       as_moved       "check", a CHECK
+//                      is added, and once more behind that. "node_count", "placed", "requested" and "allocatable" are
+//                      those of the shape, the last two by resource: the use of the new nodes is asked at the end
+//       as_moved       "check", a CHECK, also of a set
+//       schedule as moved   as schedule, of pods that stand on nodes
 //       group          the options, "tries", and "domains", the values of the key in the order in which they are to be
 //                      tried; the steps are of the try that was taken
 //       reserve        "base", what stands for the path of the state: the walk comes before
@@ -38,6 +41,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -69,7 +73,9 @@ class Embedding {
         path_(path),
         start_(ClusterHistory(input.objects, fill_cache(input.objects))),
         calls_(settings),
-        questions_(dice_, input_, calls_) {}
+        questions_(dice_, input_, calls_) {
+    for (const ClusterChange& nomination : start_.history.nominations()) note_nomination(nomination);
+  }
 
   void run() {
     const json cluster = list_of(items_at_start());
@@ -126,6 +132,10 @@ class Embedding {
       calls_.forget(calls_.pod(json_of(*pod)).get());
       model.history.undone(*pod);
       model.path.push_back(apply_line(removal_line("Pod", "", "", pod->uid())));
+      if (const auto known = nominated_.find(pod->uid()); known != nominated_.end()) {
+        model.history.follow(known->second);
+        model.happened(known->second);
+      }
     }
   }
 
@@ -173,8 +183,18 @@ class Embedding {
   void change_cluster(Model& model) {
     for (const ClusterChange& change : model.history.draw(dice_, 5)) {
       std::visit([&](const auto& what) { change_cluster(model, what); }, change);
+      note_nomination(change);
       model.happened(change);
     }
+  }
+  /// What the latest upsert of a pod says.
+  void note_nomination(const ClusterChange& change) {
+    if (const auto* upsert = std::get_if<PodUpsert>(&change)) nominated_.erase(upsert->pod->uid());
+    if (const auto* removal = std::get_if<PodRemoval>(&change)) nominated_.erase(removal->uid);
+    const auto* const nomination = std::get_if<NominationUpsert>(&change);
+    if (nomination == nullptr) return;
+    nominated_.erase(nomination->pod->uid());
+    if (!nomination->node_name.empty()) nominated_.emplace(nomination->pod->uid(), *nomination);
   }
   void change_cluster(const Model&, const NodeUpsert& change) { calls_.upsert(json_of(*change.node)); }
   void change_cluster(const Model&, const NodeRemoval& change) { calls_.remove("Node", "", change.name); }
@@ -236,6 +256,7 @@ class Embedding {
   const HistoryInput& input_;
   std::string path_;
   Model start_;
+  std::map<std::string, NominationUpsert> nominated_;  ///< by uid; what a pod has again that is forgotten
   EmbeddingCalls calls_;
   Questions questions_;
 };

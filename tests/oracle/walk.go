@@ -14,6 +14,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"berth.dev/tests/oracle/upstream"
 )
@@ -34,6 +35,7 @@ type happening struct {
 	Undo    types.UID
 	Ask     types.UID       // a pod on every node: no step is taken
 	Dry     types.UID       // whom a pod would evict: no step is taken
+	Use     []string        // names of nodes: what their pods request of them, and what they offer: no step is taken
 	Keeps   bool            // a pod without a node stays nominated
 	Among   []string        // names of the nodes that may be taken, of Ask and Place; nil: all. Plugins see the others, too
 	Explain json.RawMessage // of the pod of the next line
@@ -108,6 +110,8 @@ func (w *walker) follow(ctx context.Context, h *happening) error {
 		return w.ask(ctx, h)
 	case h.Dry != "":
 		return w.dryRun(ctx, h.Dry)
+	case h.Use != nil:
+		return w.use(h.Use)
 	case h.Place != "":
 		return w.place(ctx, h)
 	case h.Undo != "":
@@ -174,6 +178,32 @@ func (w *walker) ask(ctx context.Context, h *happening) error {
 	c.keep(h.Among)
 	record := c.explain()
 	c.askNominated()
+	return w.out.Encode(record)
+}
+
+// use writes sums over nodes, in the units in which NodeResourcesFit counts.
+func (w *walker) use(nodes []string) error {
+	record := struct {
+		Requested   map[v1.ResourceName]int64 `json:"requested"`
+		Allocatable map[v1.ResourceName]int64 `json:"allocatable"`
+	}{map[v1.ResourceName]int64{}, map[v1.ResourceName]int64{}}
+	add := func(to map[v1.ResourceName]int64, r fwk.Resource, pods int) {
+		to[v1.ResourceCPU] += r.GetMilliCPU()
+		to[v1.ResourceMemory] += r.GetMemory()
+		to[v1.ResourceEphemeralStorage] += r.GetEphemeralStorage()
+		to[v1.ResourcePods] += int64(pods)
+		for name, amount := range r.GetScalarResources() {
+			to[name] += amount
+		}
+	}
+	for _, name := range nodes {
+		node, err := w.s.Snapshot.NodeInfos().Get(name)
+		if err != nil {
+			return err
+		}
+		add(record.Requested, node.GetRequested(), len(node.GetPods()))
+		add(record.Allocatable, node.GetAllocatable(), node.GetAllocatable().GetAllowedPodNumber())
+	}
 	return w.out.Encode(record)
 }
 

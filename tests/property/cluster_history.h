@@ -50,6 +50,10 @@ class ClusterHistory {
   ClusterObjects objects() const { return cluster_.objects().listed(); }
   std::vector<ClusterChange> nominations() const;
 
+  std::string any_node(Dice& dice) const;
+  /// An event that was not drawn.
+  void follow(const ClusterChange& change);
+
  private:
   ClusterChange draw_one(Dice& dice);
   ClusterChange draw_node(Dice& dice);
@@ -58,12 +62,10 @@ class ClusterHistory {
   ClusterChange draw_selector(Dice& dice);
   ClusterChange draw_namespace(Dice& dice);
   ClusterChange draw_fate_of_placed(Dice& dice);
-  std::string any_node(Dice& dice) const;
   LabelMap with_new_label(const LabelMap& labels, Dice& dice);
   static std::string any_new_namespace(Dice& dice);
   enum class Kind : std::uint8_t { kPlaced, kConfirmed };
   std::vector<PodPtr> pods_on_nodes(Kind kind) const;
-  void follow(const ClusterChange& change);
 
   const ClusterObjects& start_;
   EngineCluster cluster_;

@@ -69,9 +69,11 @@ void PairedCalls::change(Dice& dice) {
 }
 
 void PairedCalls::undo(Dice& dice) {
-  const Pod& pod = *dice.pick(drawn_.pods).pod;
-  RC_ASSERT(expected_.undo(pod) == actual_.undo(pod));
-  history_.undone(pod);
+  const PodPtr& pod = dice.pick(drawn_.pods).pod;
+  const NominationUpsert nomination{pod, history_.any_node(dice)};
+  const NominationUpsert* const nominated = dice.one_in(2) ? &nomination : nullptr;
+  RC_ASSERT(expected_.undo(*pod, nominated) == actual_.undo(*pod, nominated));
+  history_.undone(*pod);
 }
 
 void PairedCalls::settle() {

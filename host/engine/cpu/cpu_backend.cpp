@@ -129,7 +129,7 @@ BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const Bat
   result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
   state.all_or_nothing([&] {
     state.result = &result;
-    state.arena.execute([&] { state.commit(pods, limits); });
+    state.arena->execute([&] { state.commit(pods, limits); });
     state.result = nullptr;
   });
   if (!result.outcomes.empty()) note_change();
@@ -171,10 +171,10 @@ void CpuBackend::settle() {
   state.settle();
 }
 
-bool CpuBackend::undo(const Pod& pod) {
+bool CpuBackend::undo(const Pod& pod, const NominationUpsert* nomination) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
-  const bool undone = state.undo(pod);
+  const bool undone = state.undo(pod, nomination);
   if (undone) note_change();
   return undone;
 }

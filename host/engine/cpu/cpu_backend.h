@@ -48,7 +48,8 @@ class CpuBackend : public Backend {
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;
-  bool undo(const Pod& pod) override;
+  using Backend::undo;
+  bool undo(const Pod& pod, const NominationUpsert* nomination) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override;
   Evaluation evaluate(const PodToPlace& pod) const override;
   NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;

@@ -72,7 +72,7 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
   clear_rows_of_old_order(0);
   tiles.begin_batch(pods);
   const std::vector<std::int32_t> expected = prepared_classes();  // the next forks are about others of these
-  arena.execute([&] {
+  arena->execute([&] {
     for (const PodToPlace& pod : pods) {
       if (!has_rows(pod)) continue;
       const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log, expected);

@@ -4,8 +4,6 @@
 // The state of CpuBackend: the common state of fast backends, and rows in tiles and groups. cpu_backend.cpp iterates
 // over batches, cpu_placing.cpp finds nodes for single pods and runs.
 
-#include <tbb/task_arena.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +22,7 @@
 #include "host/engine/cpu/level_selection.h"
 #include "host/engine/cpu/lone_row.h"
 #include "host/engine/cpu/tile_cache.h"
-#include "host/objects/thread_count.h"
+#include "host/objects/work_arena.h"
 
 namespace berth {
 
@@ -33,7 +31,7 @@ struct CpuBackend::State : CommitState {
         const SchedulerConfig& scheduler_config, const EngineConfig& engine_config, const CpuTuning& cpu_tuning)
       : CommitState(std::move(cache), objects, scheduler_config, engine_config, "cpu"),
         tuning(cpu_tuning),
-        arena(thread_count(engine.threads)),
+        arena(arena_of(engine)),
         tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
         index(table, nominations, tuning) {
@@ -44,7 +42,7 @@ struct CpuBackend::State : CommitState {
   State(const State& from, Reopened reopened)
       : CommitState(from, reopened),
         tuning(from.tuning),
-        arena(thread_count(engine.threads)),
+        arena(arena_of(engine)),
         tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
         index(table, nominations, tuning) {
@@ -62,7 +60,7 @@ struct CpuBackend::State : CommitState {
   BackendStats stats() const;
 
   CpuTuning tuning;
-  mutable tbb::task_arena arena;  ///< const calls run in it too
+  std::shared_ptr<WorkArena> arena;  ///< const calls run in it too
   TileCache tiles;
   GroupedRows grouped_rows;
   LoneRow lone_row;
@@ -76,7 +74,7 @@ struct CpuBackend::State : CommitState {
   };
   std::unordered_map<std::int32_t, HostLeftOut> host_left_out;  ///< by class
 
-  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(arena, tuning.dry_runs_per_task); }
+  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(*arena, tuning.dry_runs_per_task); }
 
   /// CommitState::close(), and gives back the memory of the rows.
   void close();

@@ -152,10 +152,10 @@ void DeviceBackend::settle() {
   state.settle();
 }
 
-bool DeviceBackend::undo(const Pod& pod) {
+bool DeviceBackend::undo(const Pod& pod, const NominationUpsert* nomination) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
-  const bool undone = state.undo(pod);
+  const bool undone = state.undo(pod, nomination);
   if (undone) note_change();
   return undone;
 }

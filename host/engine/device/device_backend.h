@@ -54,7 +54,8 @@ class DeviceBackend : public Backend {
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;
-  bool undo(const Pod& pod) override;
+  using Backend::undo;
+  bool undo(const Pod& pod, const NominationUpsert* nomination) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override;
   /// Uses the device's mirror, so that evaluations run one after another.
   Evaluation evaluate(const PodToPlace& pod) const override;

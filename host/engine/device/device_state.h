@@ -28,7 +28,7 @@
 #include "host/engine/device/fork_states.h"
 #include "host/engine/device/launch_plan.h"
 #include "host/engine/device/window_arrays.h"
-#include "host/objects/thread_count.h"
+#include "host/objects/work_arena.h"
 
 namespace berth {
 
@@ -75,11 +75,11 @@ struct DeviceBackend::State : CommitState {
 
   BackendStats stats() const;
 
-  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(arena, tuning.dry_runs_per_task); }
+  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(*arena, tuning.dry_runs_per_task); }
 
   std::shared_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
-  mutable tbb::task_arena arena{thread_count(engine.threads)};  ///< of dry runs, which the host answers
+  std::shared_ptr<WorkArena> arena = arena_of(engine);  ///< of dry runs, which the host answers
   DeviceSnapshot columns;
   DeviceClassTable classes;
   DeviceRowStore rows;

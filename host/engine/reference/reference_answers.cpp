@@ -126,8 +126,15 @@ NodeStatus ReferenceBackend::status_on(const Request& request, const PreFilterRe
 }
 
 PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
+  std::vector<NodeIndex> all;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) all.push_back({static_cast<std::int32_t>(i)});
+  return verdicts_on(pod, all);
+}
+
+/// An error of another node is none of theirs.
+PodVerdicts ReferenceBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
   known_pods_->check_prepared({&pod, 1});
-  if (nodes_.empty()) return {};
+  if (nodes.empty()) return {};
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
     return {{}, {}, *reason};
@@ -137,8 +144,8 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
   PodVerdicts verdicts;
   verdicts.rejectors = pre.rejectors();
-  for (const NodeState& state : nodes_) {
-    const NodeStatus here = status_on(request, pre, state);
+  for (const NodeIndex node : nodes) {
+    const NodeStatus here = status_on(request, pre, nodes_[static_cast<std::size_t>(node.value)]);
     if (here.status.code == StatusCode::kError) return {{}, {}, here.status.message()};
     if (!here.status.ok() && pre.status.ok()) verdicts.rejectors.insert(here.status.plugin);
     verdicts.nodes.push_back(to_verdict(here, profile));

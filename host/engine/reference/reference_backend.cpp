@@ -363,11 +363,12 @@ bool ReferenceBackend::forget(const Pod& pod) {
   return change.has_value();
 }
 
-bool ReferenceBackend::undo(const Pod& pod) {
+bool ReferenceBackend::undo(const Pod& pod, const NominationUpsert* nomination) {
   bool undone = false;
   all_or_nothing([&] {
     fold();
     undone = forget(pod);
+    if (undone && nomination != nullptr) nominate(nomination->pod, nomination->node_name);
   });
   if (undone) note_change();
   return undone;

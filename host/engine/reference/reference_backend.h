@@ -51,7 +51,8 @@ class ReferenceBackend : public Backend {
   CommitMark mark() const override { return {settled_ + log_.size()}; }
   void rollback(CommitMark mark) override;
   void settle() override;
-  bool undo(const Pod& pod) override;
+  using Backend::undo;
+  bool undo(const Pod& pod, const NominationUpsert* nomination) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override {
     return cluster_.cache().storage().decisions_of(pod.uid());
   }
@@ -59,6 +60,7 @@ class ReferenceBackend : public Backend {
   NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
