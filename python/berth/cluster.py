@@ -67,40 +67,47 @@ class Cluster(_native.ClusterHandle):
         else:
             super().__init__(opened)
 
-    def load(self, *sources: Source) -> Cluster:
+    def load(self, *sources: Source, deadline: Deadline = None, cancel: CancelToken | None = None) -> Cluster:
         """Adds objects, or replaces those of the same name: all of all sources, or none.
 
         A source is a path of a file (JSON or YAML, also packed with gzip or, with the package zstandard, zstd), a
         path of a folder of such files, a dict, a text, or a list of these. A str with a line break, or one that
-        begins with a brace, is a text. Raises InputError naming the first object that is refused, OSError. @return
-        the cluster
+        begins with a brace, is a text. Raises InputError naming the first object that is refused, OSError, and
+        StoppedError (LateError) where the token was triggered (the deadline has passed) and nothing has changed.
+        @return the cluster
         """
-        self._upsert(text_of_sources(sources))
+        self._upsert(text_of_sources(sources), microseconds_of(deadline), cancel)
         return self
 
-    def upsert(self, manifest: Manifest) -> None:
+    def upsert(self, manifest: Manifest, *, deadline: Deadline = None, cancel: CancelToken | None = None) -> None:
         """Adds one object, a List or a stream of both, or replaces those of the same name. All or nothing.
 
         A pod on a node counts there, and one that has finished does not any more. One without a node is not kept:
         pod() makes it placeable.
         """
-        self._upsert(text_of_manifest(manifest))
+        self._upsert(text_of_manifest(manifest), microseconds_of(deadline), cancel)
 
-    def upsert_bulk(self, manifests: Iterable[Manifest]) -> None:
+    def upsert_bulk(
+        self, manifests: Iterable[Manifest], *, deadline: Deadline = None, cancel: CancelToken | None = None
+    ) -> None:
         """The same of many objects: dicts, or JSON of one object each. One bad object refuses all."""
-        self._upsert_bulk(*bulk_of(manifests), False)
+        self._upsert_bulk(*bulk_of(manifests), False, microseconds_of(deadline), cancel)
 
-    def upsert_each(self, manifests: Iterable[Manifest]) -> UpsertReport:
+    def upsert_each(
+        self, manifests: Iterable[Manifest], *, deadline: Deadline = None, cancel: CancelToken | None = None
+    ) -> UpsertReport:
         """The same, but a bad object refuses itself alone."""
-        statuses, object_, text = self._upsert_bulk(*bulk_of(manifests), True)
+        statuses, object_, text = self._upsert_bulk(*bulk_of(manifests), True, microseconds_of(deadline), cancel)
         refused = [each for each in statuses if each < 0]
         error = error_of(refused[0], object_, text) if refused else None
         return UpsertReport([Status(each) if each >= 0 else each for each in statuses], error)
 
-    def replace(self, kind: str, *sources: Source) -> None:
+    def replace(
+        self, kind: str, *sources: Source, deadline: Deadline = None, cancel: CancelToken | None = None
+    ) -> None:
         """The cluster becomes what the sources say of one kind: objects of that kind that they do not name are
         deleted."""
-        self._replace(kind, text_of_sources(sources))
+        self._replace(kind, text_of_sources(sources), microseconds_of(deadline), cancel)
 
     def delete(
         self, kind: str, name: str | None = None, namespace: str | None = None, *, uid: str | None = None
@@ -115,9 +122,16 @@ class Cluster(_native.ClusterHandle):
         """
         return self._create_pod(text_of_manifest(manifest), int(ignore))
 
-    def pods(self, manifests: Iterable[Manifest], *, ignore: Ignore = Ignore(0)) -> list[Pod]:
-        """The same of many: dicts, or JSON of one pod each. None is made when one is refused."""
-        return self._create_pods(*bulk_of(manifests), int(ignore))
+    def pods(
+        self,
+        manifests: Iterable[Manifest],
+        *,
+        ignore: Ignore = Ignore(0),
+        deadline: Deadline = None,
+        cancel: CancelToken | None = None,
+    ) -> list[Pod]:
+        """The same of many: dicts, or JSON of one pod each. None is made when one is refused, or the call stopped."""
+        return self._create_pods(*bulk_of(manifests), int(ignore), microseconds_of(deadline), cancel)
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is now. Costs the same whatever its size."""
@@ -190,17 +204,19 @@ class Snapshot(Questions, _native.SnapshotHandle):
         """A what-if on the snapshot: `with snapshot.fork() as fork: ...`"""
         return Fork(self)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, deadline: Deadline = None, cancel: CancelToken | None = None
+    ) -> None:
         """Writes the snapshot to a file, which has its old content until the new one is complete: Engine.open() reads
         it.
 
         Raises UnsupportedError naming what files do not hold, InputError naming a file that cannot be written.
         """
-        self._write(os.fspath(path))
+        self._write(os.fspath(path), microseconds_of(deadline), cancel)
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, *, deadline: Deadline = None, cancel: CancelToken | None = None) -> bytes:
         """The same in memory."""
-        result, _ = self._write_memory()
+        result, _ = self._write_memory(microseconds_of(deadline), cancel)
         try:
             return result.bytes()
         finally:

@@ -13,8 +13,10 @@ from . import _native
 from .enums import LogLevel
 from .errors import Error
 from .objects import Source
+from .verbs import Deadline, microseconds_of
 
 if TYPE_CHECKING:
+    from ._native import CancelToken
     from .cluster import Cluster, Snapshot
 
 __all__ = ["Engine", "Log"]
@@ -161,29 +163,31 @@ class Engine(_native.EngineHandle):
 
         return Cluster(self)
 
-    def load(self, *sources: Source) -> Cluster:
+    def load(self, *sources: Source, deadline: Deadline = None, cancel: CancelToken | None = None) -> Cluster:
         """A cluster of paths, dicts or texts: see Cluster.load()."""
         cluster = self.cluster()
         try:
-            cluster.load(*sources)
+            cluster.load(*sources, deadline=deadline, cancel=cancel)
         except BaseException:
             cluster.close()
             raise
         return cluster
 
-    def open(self, snapshot: str | os.PathLike[str] | bytes) -> Snapshot:
+    def open(
+        self, snapshot: str | os.PathLike[str] | bytes, *, deadline: Deadline = None, cancel: CancelToken | None = None
+    ) -> Snapshot:
         """The snapshot of a file that Snapshot.write() wrote, or of the bytes of Snapshot.to_bytes(). Its `cluster`
         is a new cluster as it was then.
 
         Given the same configuration and seed it answers as before. Raises InputError (no such file, or a damaged one),
-        UnsupportedError (written by another release).
+        UnsupportedError (written by another release), StoppedError (the token was triggered, or the deadline passed).
         """
         from .cluster import Cluster, Snapshot
 
         if isinstance(snapshot, (bytes, bytearray, memoryview)):
-            opened = _native._open_bytes(self, bytes(snapshot))
+            opened = _native._open_bytes(self, bytes(snapshot), microseconds_of(deadline), cancel)
         else:
-            opened = _native._open_path(self, os.fspath(snapshot))
+            opened = _native._open_path(self, os.fspath(snapshot), microseconds_of(deadline), cancel)
         return Snapshot(Cluster(self, opened), opened)
 
     def __reduce__(self) -> tuple[Any, ...]:

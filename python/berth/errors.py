@@ -28,6 +28,8 @@ __all__ = [
     "DeviceError",
     "InternalError",
     "ClosedError",
+    "StoppedError",
+    "LateError",
     "error_of",
     "closed_error",
 ]
@@ -37,7 +39,7 @@ class Error(Exception):
     """A call failed, and nothing has changed.
 
     Attributes:
-        status: the negative status of berth.h, such as -7.
+        status: the status of berth.h, such as -7; negative but for StoppedError.
         name: its name, "BERTH_E_STALE".
         object: what it is about: "Pod default/web-0", "nodes[3]", "profiles[0].plugins"; may be empty.
         text: what is wrong there.
@@ -152,6 +154,19 @@ class ClosedError(Error, ValueError):
     status = -1
 
 
+class StoppedError(Error):
+    """The token of a load, or of a snapshot in a file, was triggered: nothing has changed. Calls with a result say so in
+    its `status`."""
+
+    status = 4
+
+
+class LateError(StoppedError, TimeoutError):
+    """The same, because its deadline has passed."""
+
+    status = 2
+
+
 _CLASSES: dict[int, type[Error]] = {
     each.status: each
     for each in (
@@ -169,6 +184,8 @@ _CLASSES: dict[int, type[Error]] = {
         OutOfMemoryError,
         DeviceError,
         InternalError,
+        StoppedError,
+        LateError,
     )
 }
 

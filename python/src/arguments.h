@@ -93,6 +93,22 @@ class Cancel {
  private:
   std::shared_ptr<berth_cancel> kept_;
 };
+/// Until when a load goes on, and its token.
+class LoadLimits {
+ public:
+  LoadLimits(std::uint64_t deadline_us, const CancelHandle* cancel) : token_(cancel) {
+    options_.deadline_us = deadline_us;
+    options_.cancel = token_.get();
+  }
+  LoadLimits(const LoadLimits&) = delete;
+  LoadLimits& operator=(const LoadLimits&) = delete;
+  const berth_load_options* get() const { return &options_; }
+
+ private:
+  Cancel token_;
+  berth_load_options options_ = BERTH_LOAD_OPTIONS_INIT;
+};
+
 /// A token of a call and a callable that is told how far it is; either may be None. One that raises cancels the call,
 /// by a token of its own where it was given none.
 class Watched {

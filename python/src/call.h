@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "handle.h"
 
@@ -47,6 +48,14 @@ berth_status run(Call&& call) {
   }
   scope.throw_raised();
   if (status < 0) raise_error(status, error.object, error.text);
+  return status;
+}
+
+/// As run(), for calls with berth_load_options: raises where it was stopped.
+template <class Call>
+berth_status run_load(Call&& call) {
+  const berth_status status = run(std::forward<Call>(call));
+  if (status == BERTH_DEADLINE || status == BERTH_CANCELLED) raise_error(status, "", "");
   return status;
 }
 

@@ -26,14 +26,16 @@ berth_bulk bulk_of(const nb::bytes& data, const Offsets& offsets) {
 }
 
 /// The statuses, or raises where none are wanted.
-nb::object upsert_bulk(const ClusterHandle& self, const nb::bytes& data, const Offsets& offsets, bool each) {
+nb::object upsert_bulk(const ClusterHandle& self, const nb::bytes& data, const Offsets& offsets, bool each,
+                       std::uint64_t deadline_us, const CancelHandle* cancel) {
   const auto cluster = self.use();
+  const LoadLimits limits(deadline_us, cancel);
   const berth_bulk bulk = bulk_of(data, offsets);
   std::vector<berth_status> statuses(bulk.count);
   berth_error first = BERTH_ERROR_INIT;
-  run([&](berth_error* error) {
+  run_load([&](berth_error* error) {
     const berth_status status =
-        berth_cluster_upsert_bulk(cluster.get(), &bulk, each ? statuses.data() : nullptr, error);
+        berth_cluster_upsert_bulk_until(cluster.get(), &bulk, each ? statuses.data() : nullptr, limits.get(), error);
     if (status == BERTH_PARTIAL) first = *error;
     return status;
   });
@@ -55,8 +57,10 @@ nb::object create_pod(const ClusterHandle& self, const nb::bytes& text, std::uin
   return nb::cast(std::make_unique<PodHandle>(pod.take()));
 }
 
-nb::list create_pods(const ClusterHandle& self, const nb::bytes& data, const Offsets& offsets, std::uint32_t ignore) {
+nb::list create_pods(const ClusterHandle& self, const nb::bytes& data, const Offsets& offsets, std::uint32_t ignore,
+                     std::uint64_t deadline_us, const CancelHandle* cancel) {
   const auto cluster = self.use();
+  const LoadLimits limits(deadline_us, cancel);
   const berth_bulk bulk = bulk_of(data, offsets);
   berth_pod_options options = BERTH_POD_OPTIONS_INIT;
   options.ignore = ignore;
@@ -68,9 +72,10 @@ nb::list create_pods(const ClusterHandle& self, const nb::bytes& data, const Off
     for (std::size_t i = 0; i < raw.size(); ++i) *outs[i].address() = raw[i];
     for (Out<berth_pod>& out : outs) made.push_back(out.take());
   };
-  run([&](berth_error* error) {
-    const berth_status status = berth_pod_create_bulk(cluster.get(), &bulk, &options, raw.data(), error);
-    if (status >= 0) keep();
+  run_load([&](berth_error* error) {
+    const berth_status status =
+        berth_pod_create_bulk_until(cluster.get(), &bulk, &options, limits.get(), raw.data(), error);
+    if (status == BERTH_OK) keep();
     return status;
   });
   nb::list pods;
@@ -116,23 +121,30 @@ std::size_t unreserve(const ClusterHandle& self, const std::string& owner, std::
 void bind_objects(nb::class_<ClusterHandle>& type) {
   type.def(
       "_upsert",
-      [](const ClusterHandle& self, const nb::bytes& text) {
+      [](const ClusterHandle& self, const nb::bytes& text, std::uint64_t deadline_us, const CancelHandle* cancel) {
         const auto cluster = self.use();
-        run([&](berth_error* error) { return berth_cluster_upsert(cluster.get(), text.c_str(), text.size(), error); });
-      },
-      nb::arg("text"));
-  type.def("_upsert_bulk", &upsert_bulk,
-           nb::sig("def _upsert_bulk(self, data: bytes, offsets: object, each: bool) -> typing.Any"), nb::arg("data"),
-           nb::arg("offsets"), nb::arg("each"));
-  type.def(
-      "_replace",
-      [](const ClusterHandle& self, const std::string& kind, const nb::bytes& text) {
-        const auto cluster = self.use();
-        run([&](berth_error* error) {
-          return berth_cluster_replace(cluster.get(), kind.c_str(), text.c_str(), text.size(), error);
+        const LoadLimits limits(deadline_us, cancel);
+        run_load([&](berth_error* error) {
+          return berth_cluster_upsert_until(cluster.get(), text.c_str(), text.size(), limits.get(), error);
         });
       },
-      nb::arg("kind"), nb::arg("text"));
+      nb::arg("text"), nb::arg("deadline_us"), nb::arg("cancel").none());
+  type.def("_upsert_bulk", &upsert_bulk,
+           nb::sig("def _upsert_bulk(self, data: bytes, offsets: object, each: bool, deadline_us: int, "
+                   "cancel: CancelToken | None) -> typing.Any"),
+           nb::arg("data"), nb::arg("offsets"), nb::arg("each"), nb::arg("deadline_us"), nb::arg("cancel").none());
+  type.def(
+      "_replace",
+      [](const ClusterHandle& self, const std::string& kind, const nb::bytes& text, std::uint64_t deadline_us,
+         const CancelHandle* cancel) {
+        const auto cluster = self.use();
+        const LoadLimits limits(deadline_us, cancel);
+        run_load([&](berth_error* error) {
+          return berth_cluster_replace_until(cluster.get(), kind.c_str(), text.c_str(), text.size(), limits.get(),
+                                             error);
+        });
+      },
+      nb::arg("kind"), nb::arg("text"), nb::arg("deadline_us"), nb::arg("cancel").none());
   type.def(
       "_delete",
       [](const ClusterHandle& self, const std::string& kind, const Text& name_space, const Text& name,
@@ -146,8 +158,9 @@ void bind_objects(nb::class_<ClusterHandle>& type) {
   type.def("_create_pod", &create_pod, nb::sig("def _create_pod(self, text: bytes, ignore: int) -> Pod"),
            nb::arg("text"), nb::arg("ignore"));
   type.def("_create_pods", &create_pods,
-           nb::sig("def _create_pods(self, data: bytes, offsets: object, ignore: int) -> list[Pod]"), nb::arg("data"),
-           nb::arg("offsets"), nb::arg("ignore"));
+           nb::sig("def _create_pods(self, data: bytes, offsets: object, ignore: int, deadline_us: int, "
+                   "cancel: CancelToken | None) -> list[Pod]"),
+           nb::arg("data"), nb::arg("offsets"), nb::arg("ignore"), nb::arg("deadline_us"), nb::arg("cancel").none());
   type.def(
       "assume",
       [](const ClusterHandle& self, const PodHandle& pod, nb::handle node) {

@@ -15,25 +15,40 @@ struct Opened {
   std::shared_ptr<berth_snapshot> snapshot;
 };
 
-Opened open_path(const EngineHandle& engine, const std::string& path) {
+Opened open_path(const EngineHandle& engine, const std::string& path, std::uint64_t deadline_us,
+                 const CancelHandle* cancel) {
   const auto raw = engine.use();
+  const LoadLimits limits(deadline_us, cancel);
   Out<berth_cluster> cluster;
   Out<berth_snapshot> snapshot;
-  run([&](berth_error* error) {
-    return berth_snapshot_open(raw.get(), path.c_str(), cluster.address(), snapshot.address(), error);
+  run_load([&](berth_error* error) {
+    return berth_snapshot_open_until(raw.get(), path.c_str(), limits.get(), cluster.address(), snapshot.address(),
+                                     error);
   });
   return {cluster.take(), snapshot.take()};
 }
 
-Opened open_bytes(const EngineHandle& engine, const nb::bytes& bytes) {
+Opened open_bytes(const EngineHandle& engine, const nb::bytes& bytes, std::uint64_t deadline_us,
+                  const CancelHandle* cancel) {
   const auto raw = engine.use();
+  const LoadLimits limits(deadline_us, cancel);
   Out<berth_cluster> cluster;
   Out<berth_snapshot> snapshot;
-  run([&](berth_error* error) {
-    return berth_snapshot_open_memory(raw.get(), bytes.c_str(), bytes.size(), cluster.address(), snapshot.address(),
-                                      error);
+  run_load([&](berth_error* error) {
+    return berth_snapshot_open_memory_until(raw.get(), bytes.c_str(), bytes.size(), limits.get(), cluster.address(),
+                                            snapshot.address(), error);
   });
   return {cluster.take(), snapshot.take()};
+}
+
+Answer write_memory(const SnapshotHandle& self, std::uint64_t deadline_us, const CancelHandle* cancel) {
+  const auto raw = self.use();
+  const LoadLimits limits(deadline_us, cancel);
+  Out<berth_result> result;
+  const berth_status status = run_load([&](berth_error* error) {
+    return berth_snapshot_write_memory_until(raw.get(), limits.get(), result.address(), error);
+  });
+  return answer(result, self.cluster(), status);
 }
 
 }  // namespace
@@ -43,8 +58,10 @@ void bind_snapshots(nb::module_& module) {
   opened.def(
       "cluster", [](const Opened& self) { return std::make_unique<ClusterHandle>(self.cluster); },
       "A handle of the cluster.");
-  module.def("_open_path", &open_path, nb::arg("engine"), nb::arg("path"));
-  module.def("_open_bytes", &open_bytes, nb::arg("engine"), nb::arg("data"));
+  module.def("_open_path", &open_path, nb::arg("engine"), nb::arg("path"), nb::arg("deadline_us"),
+             nb::arg("cancel").none());
+  module.def("_open_bytes", &open_bytes, nb::arg("engine"), nb::arg("data"), nb::arg("deadline_us"),
+             nb::arg("cancel").none());
   // Cluster of Python is made of what was opened by its own __init__.
   nb::cast<nb::class_<ClusterHandle>>(module.attr("ClusterHandle"))
       .def(
@@ -81,16 +98,15 @@ void bind_snapshots(nb::module_& module) {
       "The version of the cluster that it shows.");
   type.def(
       "_write",
-      [](const SnapshotHandle& self, const std::string& path) {
+      [](const SnapshotHandle& self, const std::string& path, std::uint64_t deadline_us, const CancelHandle* cancel) {
         const auto raw = self.use();
-        run([&](berth_error* error) { return berth_snapshot_write(raw.get(), path.c_str(), error); });
+        const LoadLimits limits(deadline_us, cancel);
+        run_load([&](berth_error* error) {
+          return berth_snapshot_write_until(raw.get(), path.c_str(), limits.get(), error);
+        });
       },
-      nb::arg("path"));
-  type.def("_write_memory", [](const SnapshotHandle& self) {
-    return ask(self, [](berth_snapshot* raw, berth_result** result, berth_error* error) {
-      return berth_snapshot_write_memory(raw, result, error);
-    });
-  });
+      nb::arg("path"), nb::arg("deadline_us"), nb::arg("cancel").none());
+  type.def("_write_memory", &write_memory, nb::arg("deadline_us"), nb::arg("cancel").none());
 }
 
 }  // namespace berth_python

@@ -315,15 +315,6 @@ RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReference, ()) {
                                              drawn.cache, drawn.objects, drawn.config, drawn.engine));
 }
 
-/// The nodes where the pod could preempt others, whatever the order of equally important ones: Fork::pods_below().
-std::vector<std::string> candidates_of(Fork& fork, const PodToPlace& pod) {
-  std::vector<PodPtr> kept;
-  const PreemptionResult result = candidates_in_fork(pod, fork, {}, kept);
-  std::vector<std::string> lines = {result.message};
-  for (const PreemptionCandidate& candidate : result.candidates) lines.emplace_back(fork.node_name(candidate.node));
-  return lines;
-}
-
 /// What a fork answers to the same questions. @param guest  a node that comes to a fork of it
 std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& pods, const NodePtr& guest) {
   const std::size_t half = pods.size() / 2;
@@ -332,7 +323,10 @@ std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& p
   child->apply(std::vector<ClusterChange>{PodRemoval{pods.front().pod->uid()}, NodeUpsert(guest)});
   const std::vector<std::string> of_child = texts(child->commit_batch(std::span(pods).subspan(half), {}), *child);
   answers.insert(answers.end(), of_child.begin(), of_child.end());
-  for (const std::string& line : candidates_of(*child, pods.back())) answers.push_back(line);
+  // Where a pod could preempt others, whatever the order of equally important ones: Fork::pods_below().
+  std::vector<PodPtr> kept;
+  for (const PreemptionCandidate& candidate : candidates_in_fork(pods.back(), *child, {}, kept).candidates)
+    answers.emplace_back(child->node_name(candidate.node));
   return answers;
 }
 

@@ -152,3 +152,44 @@ def test_engine_of_configuration_files(tmp_path):
         berth.Engine(release="1.12")
     with pytest.raises(berth.InputError, match="Coscheduling"):
         berth.Engine(ignored_plugins=["Coscheduling"])
+
+
+def test_loads_are_stopped_and_change_nothing(tmp_path):
+    with berth.Engine() as engine, engine.cluster() as cluster, berth.CancelToken() as token:
+        cluster.upsert(node("a", 4))
+        version = cluster.version
+        token.trigger()
+        calls = [
+            lambda **until: cluster.load(node("b", 4), **until),
+            lambda **until: cluster.upsert(node("b", 4), **until),
+            lambda **until: cluster.upsert_bulk([node("b", 4)], **until),
+            lambda **until: cluster.upsert_each([node("b", 4)], **until),
+            lambda **until: cluster.replace("Node", node("b", 4), **until),
+            lambda **until: cluster.pods([pod("p", 1)], **until),
+        ]
+        with cluster.snapshot() as snapshot:
+            data = snapshot.to_bytes()
+            path = tmp_path / "snapshot"
+            calls += [
+                lambda **until: snapshot.to_bytes(**until),
+                lambda **until: snapshot.write(path, **until),
+                lambda **until: engine.open(data, **until),
+            ]
+            for call in calls:
+                with pytest.raises(berth.StoppedError) as stopped:
+                    call(cancel=token)
+                assert stopped.value.status == berth.Status.CANCELLED and str(stopped.value)
+                with pytest.raises(ValueError):
+                    call(deadline=0)
+            with pytest.raises(TimeoutError) as late:
+                engine.open(data, deadline=1e-6)
+            assert isinstance(late.value, berth.LateError) and late.value.status == berth.Status.DEADLINE
+            assert cluster.version == version and not path.exists()
+            token.reset()
+            for call in calls:
+                made = call(cancel=token, deadline=60.0)
+                for each in made if isinstance(made, list) else [made]:
+                    if isinstance(each, berth.Snapshot):
+                        each.cluster.close()
+                    if isinstance(each, (berth.Snapshot, berth.Pod)):
+                        each.close()
