@@ -7,14 +7,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +17,7 @@
 #include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "host/preemption/fork_preemption.h"
+#include "tests/property/answering_threads.h"
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/emulated_accelerator.h"
@@ -330,64 +326,6 @@ std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& p
   return answers;
 }
 
-/// A fork, with what it has to answer: what another one answered that was opened at the same moment.
-struct WaitingFork {
-  std::unique_ptr<Fork> fork;
-  std::vector<PodToPlace> pods;
-  std::vector<std::string> expected;
-};
-
-/// Threads that let forks answer as they come.
-class AnsweringThreads {
- public:
-  AnsweringThreads(std::size_t threads, NodePtr guest) : guest_(std::move(guest)) {
-    for (std::size_t t = 0; t < threads; ++t) threads_.emplace_back([this] { work(); });
-  }
-  ~AnsweringThreads() { finish(); }
-  void add(WaitingFork fork) {
-    const std::lock_guard alone(mutex_);
-    waiting_.push_back(std::move(fork));
-    comes_.notify_one();
-  }
-  /// Waits for all answers. @return those that are wrong
-  std::vector<std::string> finish() {
-    {
-      const std::lock_guard alone(mutex_);
-      is_complete_ = true;
-      comes_.notify_all();
-    }
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    return wrong_;
-  }
-
- private:
-  void work() {
-    while (std::optional<WaitingFork> next = take()) {
-      std::vector<std::string> answers = answers_of(*next->fork, next->pods, guest_);
-      if (answers == next->expected) continue;
-      const std::lock_guard alone(mutex_);
-      wrong_.insert(wrong_.end(), answers.begin(), answers.end());
-    }
-  }
-  std::optional<WaitingFork> take() {
-    std::unique_lock lock(mutex_);
-    comes_.wait(lock, [&] { return is_complete_ || !waiting_.empty(); });
-    if (waiting_.empty()) return std::nullopt;
-    WaitingFork next = std::move(waiting_.front());
-    waiting_.pop_front();
-    return next;
-  }
-
-  NodePtr guest_;
-  std::mutex mutex_;
-  std::condition_variable comes_;
-  std::deque<WaitingFork> waiting_;
-  std::vector<std::string> wrong_;
-  bool is_complete_ = false;
-  std::vector<std::thread> threads_;
-};
-
 /// BERTH_EVENTS_BESIDE_FORKS: events of the engine while forks answer; 10000 takes seconds a case.
 int events_beside_forks() {
   static const char* const kSetting = std::getenv("BERTH_EVENTS_BESIDE_FORKS");
@@ -407,7 +345,8 @@ void answer_in_threads(Case& drawn, Backend& engine) {
   engine.prepare(pods);
   auto guest = std::make_shared<Node>(drawn.objects.nodes.empty() ? Node() : *drawn.dice.pick(drawn.objects.nodes));
   guest->name = "guest";
-  AnsweringThreads threads(3, guest);
+  test::AnsweringThreads threads(
+      3, [&](Fork& fork, const std::vector<PodToPlace>& asked) { return answers_of(fork, asked, guest); });
   const auto open = [&](int count) {
     const std::vector<PodToPlace> here = test::not_placed(pods, history);
     if (here.empty()) return;
