@@ -70,7 +70,7 @@ class Drains(unittest.TestCase):
 
     def differences(self, node, records, **more):
         walk = {"on": 0, "off": self.ALL_RULES, "preset": KUBECTL, "min_replicas": 0, "cluster": {"items": []}, "path": [],
-                "by_score": False, "together": False, "candidates": ["a", "b", "c"], "nodes": [node], **more}
+                "by_score": False, "together": False, "candidates": ["a", "b", "c"], "nodes": [node], "kept": [], **more}
         return kinds(drain_differences(walk, records, Counter()))
 
     def drained(self, start, *records, blocked=""):
@@ -109,6 +109,13 @@ class Drains(unittest.TestCase):
     def test_the_first_pod_in_the_way_is_named(self):
         self.assertEqual(self.drained(0, self.moved("", refused("a")), blocked="uid-p7"), ["drain rules"])
 
+    def test_answers_behind_a_kept_drain_are_compared(self):
+        node = {"node": "d", "standing": [], "pods": [], "start": 0, "removable": True, "blocking": "", "rule": 0}
+        upstream = record(refused("a"), accepted("b", 7))
+        for nodes, found in ([PORTS, FITS], []), ([{**PORTS, "reasons": "yes"}, FITS], ["check"]):
+            kept = [{"pod": "default/p", "judged": 1, "nodes": nodes}]
+            self.assertEqual(self.differences(node, [upstream], kept=kept), found)
+
     def ruled(self, outcome, rule, standing):
         said = {"uid": standing["metadata"]["uid"], "rule": rule, "step": False, "outcome": outcome}
         blocks = outcome == BLOCKS
@@ -140,9 +147,13 @@ class Walks(unittest.TestCase):
         wrong = {**step(""), "difference": "left unplaced, but nodes are feasible"}
         self.assertEqual(len(kinds(replicas_differences(walk, [step("a"), wrong], Counter()))), 1)
 
-    def estimated(self, step, *records):
-        walk = {"existing": ["a"], "nodes_max": 0, "caps": [], "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}]}
-        return kinds(scale_up_differences(walk, records, Counter()))
+    def estimated(self, step, *records, **ours):
+        """The last record is what upstream says of the use of the new nodes."""
+        added = 1 if step["node"].startswith("new-") else 0
+        use = {"requested": {"cpu": 2000 * added}, "allocatable": {"cpu": 4000 * added}}
+        walk = {"existing": ["a"], "nodes_max": 0, "caps": [], "node_count": added, "placed": int(bool(step["node"])), **use,
+                "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}], **ours}
+        return kinds(scale_up_differences(walk, [*records, use], Counter()))
 
     def test_an_estimate_goes_to_the_first_node_or_to_one_more(self):
         full, free = refused("a"), accepted("new-0", 0)
@@ -152,6 +163,14 @@ class Walks(unittest.TestCase):
         no = record(full, refused("new-0"))
         self.assertEqual(self.estimated({"node": "new-1"}, no, record(full, refused("new-0"), accepted("new-1", 0)), placed), [])
         self.assertEqual(self.estimated({"node": "new-1"}, no, record(full, refused("new-0"), refused("new-1"))), ["scale_up"])
+
+    def test_the_use_of_new_nodes_and_their_number_are_compared(self):
+        answer = {"node": "new-0"}, record(refused("a"), accepted("new-0", 0)), record()
+        self.assertEqual(self.estimated(*answer, node_count=2), ["scale_up counts"])
+        self.assertEqual(self.estimated(*answer, placed=0), ["scale_up counts"])
+        self.assertEqual(self.estimated(*answer, requested={"cpu": 1000}), ["scale_up requested"])
+        self.assertEqual(self.estimated(*answer, allocatable={"cpu": 4000, "memory": 1}), ["scale_up allocatable"])
+        self.assertEqual(self.estimated(*answer, requested={"cpu": 2000, "memory": 0}), [])
 
     def test_a_pod_that_is_left_over_is_refused_by_an_empty_new_node_for_its_reasons(self):
         no, empty = record(refused("a"), refused("new-0")), record(refused("a"), refused("new-0"), refused("new-1"))

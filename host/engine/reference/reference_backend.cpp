@@ -368,7 +368,11 @@ bool ReferenceBackend::undo(const Pod& pod, const NominationUpsert* nomination) 
   all_or_nothing([&] {
     fold();
     undone = forget(pod);
-    if (undone && nomination != nullptr) nominate(nomination->pod, nomination->node_name);
+    if (!undone || nomination == nullptr) return;
+    ClusterEffect effect;
+    effect.nomination = nomination->pod;
+    effect.nominated_node = nomination->node_name;
+    change_nomination(effect);
   });
   if (undone) note_change();
   return undone;
