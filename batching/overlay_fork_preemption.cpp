@@ -100,6 +100,7 @@ const PodsInOrder& OverlayFork::pods_in_order() {
   if (pods_in_order_ == nullptr || changed_in_order_ != changed_since_.size()) {
     auto pods = std::make_unique<PodsInOrder>();
     std::vector<std::pair<std::uint64_t, std::string>> changed;
+    changed.reserve(changed_since_.size());
     for (const auto& [uid, position] : changed_since_) changed.emplace_back(position, uid);
     std::ranges::sort(changed);
     for (const auto& [position, uid] : changed)

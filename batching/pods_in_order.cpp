@@ -30,7 +30,8 @@ std::uint64_t PodsInOrder::bytes() const {
   constexpr std::uint64_t kNode = 2 * sizeof(void*);  // of a hash map: a link and a hash
   std::uint64_t bytes = heap_block_bytes(sizeof(PodsInOrder));
   for (const auto& [name, pods] : pods_)
-    bytes += heap_block_bytes(kNode + sizeof(std::string) + sizeof(pods)) + heap_bytes(name) + heap_bytes(pods);
+    bytes += heap_block_bytes(kNode + sizeof(std::string) + sizeof(std::vector<PodPtr>)) + heap_bytes(name) +
+             heap_bytes(pods);
   for (const auto& [uid, name] : node_of_)
     bytes += heap_block_bytes(kNode + 2 * sizeof(std::string)) + heap_bytes(uid, name);
   return bytes + heap_block_bytes(pods_.bucket_count() * sizeof(void*)) +

@@ -207,9 +207,9 @@ TEST(CancelledLoading, ASnapshotIsWrittenAndOpenedWholeOrNot) {
     EXPECT_EQ(call(nullptr), BERTH_OK) << name;
     const berth_load_options late = with({.deadline_us = 1}, berth_load_options(BERTH_LOAD_OPTIONS_INIT));
     EXPECT_EQ(call(&late), BERTH_DEADLINE) << name;
-    EXPECT_TRUE(is_cut_somewhere([&, &call = call](const berth_cancel* cancel) {
+    EXPECT_TRUE(is_cut_somewhere([&, &load = call](const berth_cancel* cancel) {
       const berth_load_options options = with({.cancel = cancel}, berth_load_options(BERTH_LOAD_OPTIONS_INIT));
-      const berth_status status = call(&options);
+      const berth_status status = load(&options);
       EXPECT_TRUE(status == BERTH_OK || status == BERTH_CANCELLED);
       return std::pair(status == BERTH_OK, status == BERTH_CANCELLED);
     })) << name;

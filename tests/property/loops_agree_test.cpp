@@ -249,6 +249,20 @@ RC_GTEST_PROP(LoopsAgree, TheCpuBackendGivesWhatTheReferenceGives, ()) {
   history.run(*reference, *cpu);
 }
 
+/// @param backend  of the side that tries pods in batches
+void expect_batches_as_one_after_another(const std::string& backend, std::uint64_t seed) {
+  History history(seed);
+  const std::unique_ptr<Side> one = history.open("cpu", 1);
+  const std::unique_ptr<Side> batches = history.open(backend, history.draw_batch());
+  history.run(*one, *batches);
+}
+
+/// A pod is placed in a batch before one of higher priority that may evict it.
+TEST(LoopsAgree, SeedsThatFailedOnce) {
+  for (const char* const backend : {"cpu", "cuda-emulated"})
+    expect_batches_as_one_after_another(backend, 16334580924215974U);
+}
+
 RC_GTEST_PROP(LoopsAgree, TheEmulatedDeviceGivesWhatTheCpuBackendGives, ()) {
   History history(*rc::gen::arbitrary<std::uint64_t>());
   const std::unique_ptr<Side> cpu = history.open("cpu", 1);

@@ -127,6 +127,7 @@ NodeStatus ReferenceBackend::status_on(const Request& request, const PreFilterRe
 
 PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   std::vector<NodeIndex> all;
+  all.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) all.push_back({static_cast<std::int32_t>(i)});
   return verdicts_on(pod, all);
 }

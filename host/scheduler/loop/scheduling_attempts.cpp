@@ -2,7 +2,9 @@
 // Attempts to place pods, and what becomes of those that fail: docs/behaviour/scheduler-core.md 3 and 5.5.
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -114,16 +116,24 @@ bool SchedulingLoop::goes_alone(const Pod& pod) const {
 }
 
 /// Pods that may preempt stop the batch when they fail. Pods without a candidate fail as the ones before them, and
-/// change nothing.
+/// change nothing. A pod of lower priority that is placed before them in the batch is somebody whom they may evict.
 SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> pods) const {
-  const auto may_preempt = [this](const PodToPlace& pod) {
+  std::int32_t lowest = cluster_.lowest_priority();
+  const auto may_preempt = [&](const PodToPlace& pod) {
     const PostFilterPlugins& plugins = post_filter_plugins(pod);
-    return plugins.has_outside() || (plugins.preempts() && pod.pod->priority > cluster_.lowest_priority());
+    const bool may = plugins.has_outside() || (plugins.preempts() && pod.pod->priority > lowest);
+    lowest = std::min(lowest, pod.pod->priority);
+    return may;
   };
   if (std::none_of(pods.begin(), pods.end(), may_preempt)) return {pods.size(), {}};
-  const auto known_end = std::find_if(pods.begin(), pods.end(), [this](const PodToPlace& pod) {
-    return post_filter_plugins(pod).has_outside() || !cluster_.has_no_candidate(pod);
-  });
+  lowest = std::numeric_limits<std::int32_t>::max();  // of those before it
+  const auto is_unknown = [&](const PodToPlace& pod) {
+    const bool is =
+        post_filter_plugins(pod).has_outside() || !cluster_.has_no_candidate(pod) || pod.pod->priority > lowest;
+    lowest = std::min(lowest, pod.pod->priority);
+    return is;
+  };
+  const auto known_end = std::find_if(pods.begin(), pods.end(), is_unknown);
   if (known_end != pods.begin()) return {static_cast<std::size_t>(known_end - pods.begin()), {}};
   BatchLimits limits;
   limits.stop_at_failure = true;
