@@ -52,9 +52,7 @@ class PreparedPod {
     return is_outside_node_set(*pod_class_, view(*row_, NodeSet::kNarrows), snapshot_, node);
   }
   /// Outside PreFilter's node set only the node that the pod is nominated to is filtered.
-  bool is_filtered(std::int32_t node) const {
-    return !is_left_out(node) || (node == own_node_ && open_row_ != nullptr);
-  }
+  bool is_filtered(std::int32_t node) const { return !is_left_out(node) || node == own_node_; }
   /// The verdict of PreFilter on a node that it refuses.
   NodeVerdict pre_filter_verdict(std::int32_t node) const;
   /// The verdict where side_on() is none.

@@ -9,6 +9,7 @@
 #include "batching/prepared_pod.h"
 
 namespace berth {
+
 PodVerdicts verdicts_of_pod_on(const PodToPlace& to_place, std::span<const NodeIndex> nodes, const NodeSides& sides,
                                const Nominations& nominations, const Snapshot& snapshot) {
   const PreparedPod pod(to_place, sides, nominations, snapshot);

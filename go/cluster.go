@@ -6,6 +6,7 @@ package berth
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"unsafe"
 )
@@ -60,14 +61,7 @@ func (k *Cluster) Backend() (string, error) {
 
 // Upsert adds Kubernetes objects, or replaces those of the same name: one object, a List, or a stream of both, as JSON
 // or YAML. All or nothing. Errors: Input, naming the first object that is refused.
-func (k *Cluster) Upsert(text []byte) error {
-	c := begin("Cluster.Upsert")
-	defer c.end()
-	if err := c.use(&k.handle); err != nil {
-		return err
-	}
-	return c.failed(C.berth_cluster_upsert(k.p, emptyText(text), C.size_t(len(text)), &c.err))
-}
+func (k *Cluster) Upsert(text []byte) error { return k.UpsertContext(context.Background(), text) }
 
 // Bulk is many objects in one buffer, as JSON. The zero value has none.
 type Bulk struct {
@@ -110,47 +104,19 @@ func (c *call) pinned(b *Bulk) *C.berth_bulk {
 
 // UpsertBulk is Upsert for many objects: one bad one refuses all.
 func (k *Cluster) UpsertBulk(objects *Bulk) error {
-	c := begin("Cluster.UpsertBulk")
-	defer c.end()
-	if err := c.use(&k.handle); err != nil {
-		return err
-	}
-	return c.failed(C.berth_cluster_upsert_bulk(k.p, c.pinned(objects), nil, &c.err))
+	return k.UpsertBulkContext(context.Background(), objects)
 }
 
 // UpsertEach takes the objects that it can. The status of each is OK, Ignored, or why it was refused; if some were, the
 // error is Partial and tells of the first.
 func (k *Cluster) UpsertEach(objects *Bulk) ([]Status, error) {
-	c := begin("Cluster.UpsertEach")
-	defer c.end()
-	if err := c.use(&k.handle); err != nil {
-		return nil, err
-	}
-	statuses := make([]Status, objects.Len())
-	if len(statuses) == 0 {
-		return statuses, nil
-	}
-	status := C.berth_cluster_upsert_bulk(k.p, c.pinned(objects),
-		(*C.berth_status)(unsafe.Pointer(unsafe.SliceData(statuses))), &c.err)
-	if status < 0 {
-		return nil, c.failed(status)
-	}
-	return statuses, c.failed(status)
+	return k.UpsertEachContext(context.Background(), objects)
 }
 
 // Replace makes the cluster what the text says of one kind: objects of that kind that it does not name are deleted.
 // An empty text leaves none. Errors: Input.
 func (k *Cluster) Replace(kind string, text []byte) error {
-	c := begin("Cluster.Replace")
-	defer c.end()
-	if err := c.use(&k.handle); err != nil {
-		return err
-	}
-	name, err := c.chars("kind", kind)
-	if err != nil {
-		return err
-	}
-	return c.failed(C.berth_cluster_replace(k.p, name, emptyText(text), C.size_t(len(text)), &c.err))
+	return k.ReplaceContext(context.Background(), kind, text)
 }
 
 // Object names an object that is to be deleted. Namespace is empty of kinds without one. A pod is named by its UID, or

@@ -13,6 +13,7 @@ package berth
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"runtime/cgo"
 	"unsafe"
@@ -137,36 +138,10 @@ func (e *Engine) NewCluster() (*Cluster, error) {
 // OpenSnapshot makes a cluster as it was when Snapshot.Write wrote the file, and a snapshot of it. Errors: Input,
 // Unsupported.
 func (e *Engine) OpenSnapshot(path string) (*Cluster, *Snapshot, error) {
-	c := begin("Engine.OpenSnapshot")
-	defer c.end()
-	if err := c.use(&e.handle); err != nil {
-		return nil, nil, err
-	}
-	file, err := c.chars("path", path)
-	if err != nil {
-		return nil, nil, err
-	}
-	var cluster *C.berth_cluster
-	var snapshot *C.berth_snapshot
-	if err := c.failed(C.berth_snapshot_open(e.p, file, &cluster, &snapshot, &c.err)); err != nil {
-		return nil, nil, err
-	}
-	return newCluster(cluster), newSnapshot(snapshot), nil
+	return e.OpenSnapshotContext(context.Background(), path)
 }
 
 // OpenSnapshotBytes is the same of what Snapshot.Bytes gave.
 func (e *Engine) OpenSnapshotBytes(written []byte) (*Cluster, *Snapshot, error) {
-	c := begin("Engine.OpenSnapshotBytes")
-	defer c.end()
-	if err := c.use(&e.handle); err != nil {
-		return nil, nil, err
-	}
-	var cluster *C.berth_cluster
-	var snapshot *C.berth_snapshot
-	status := C.berth_snapshot_open_memory(e.p, unsafe.Pointer(unsafe.SliceData(written)), C.size_t(len(written)),
-		&cluster, &snapshot, &c.err)
-	if err := c.failed(status); err != nil {
-		return nil, nil, err
-	}
-	return newCluster(cluster), newSnapshot(snapshot), nil
+	return e.OpenSnapshotBytesContext(context.Background(), written)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Calls that read or write many objects, until a context ends. Where it does, the error is the context's, and nothing
-// has changed.
+// has changed. An Error names the verb without "Context".
 
 func (c *call) loadOptions(ctx context.Context) (*C.berth_load_options, error) {
 	if err := c.follow(ctx); err != nil {
@@ -25,7 +25,7 @@ func (c *call) loadOptions(ctx context.Context) (*C.berth_load_options, error) {
 
 // UpsertContext is Upsert until the context ends.
 func (k *Cluster) UpsertContext(ctx context.Context, text []byte) error {
-	c := begin("Cluster.UpsertContext")
+	c := begin("Cluster.Upsert")
 	defer c.end()
 	if err := c.use(&k.handle); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (k *Cluster) UpsertContext(ctx context.Context, text []byte) error {
 
 // UpsertBulkContext is UpsertBulk until the context ends.
 func (k *Cluster) UpsertBulkContext(ctx context.Context, objects *Bulk) error {
-	c := begin("Cluster.UpsertBulkContext")
+	c := begin("Cluster.UpsertBulk")
 	defer c.end()
 	if err := c.use(&k.handle); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (k *Cluster) UpsertBulkContext(ctx context.Context, objects *Bulk) error {
 
 // UpsertEachContext is UpsertEach until the context ends; there are no statuses then.
 func (k *Cluster) UpsertEachContext(ctx context.Context, objects *Bulk) ([]Status, error) {
-	c := begin("Cluster.UpsertEachContext")
+	c := begin("Cluster.UpsertEach")
 	defer c.end()
 	if err := c.use(&k.handle); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (k *Cluster) UpsertEachContext(ctx context.Context, objects *Bulk) ([]Statu
 
 // ReplaceContext is Replace until the context ends.
 func (k *Cluster) ReplaceContext(ctx context.Context, kind string, text []byte) error {
-	c := begin("Cluster.ReplaceContext")
+	c := begin("Cluster.Replace")
 	defer c.end()
 	if err := c.use(&k.handle); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (k *Cluster) ReplaceContext(ctx context.Context, kind string, text []byte) 
 
 // NewPodsContext is NewPods until the context ends.
 func (k *Cluster) NewPodsContext(ctx context.Context, texts *Bulk, options *PodOptions) ([]*Pod, error) {
-	c := begin("Cluster.NewPodsContext")
+	c := begin("Cluster.NewPods")
 	defer c.end()
 	if err := c.use(&k.handle); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (k *Cluster) NewPodsContext(ctx context.Context, texts *Bulk, options *PodO
 
 // WriteContext is Write until the context ends.
 func (s *Snapshot) WriteContext(ctx context.Context, path string) error {
-	c := begin("Snapshot.WriteContext")
+	c := begin("Snapshot.Write")
 	defer c.end()
 	if err := c.use(&s.handle); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Snapshot) WriteContext(ctx context.Context, path string) error {
 
 // BytesContext is Bytes until the context ends.
 func (s *Snapshot) BytesContext(ctx context.Context) ([]byte, error) {
-	c := begin("Snapshot.BytesContext")
+	c := begin("Snapshot.Bytes")
 	defer c.end()
 	if err := c.use(&s.handle); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (s *Snapshot) BytesContext(ctx context.Context) ([]byte, error) {
 
 // OpenSnapshotContext is OpenSnapshot until the context ends.
 func (e *Engine) OpenSnapshotContext(ctx context.Context, path string) (*Cluster, *Snapshot, error) {
-	c := begin("Engine.OpenSnapshotContext")
+	c := begin("Engine.OpenSnapshot")
 	defer c.end()
 	if err := c.use(&e.handle); err != nil {
 		return nil, nil, err
@@ -182,7 +182,7 @@ func (e *Engine) OpenSnapshotContext(ctx context.Context, path string) (*Cluster
 
 // OpenSnapshotBytesContext is OpenSnapshotBytes until the context ends.
 func (e *Engine) OpenSnapshotBytesContext(ctx context.Context, written []byte) (*Cluster, *Snapshot, error) {
-	c := begin("Engine.OpenSnapshotBytesContext")
+	c := begin("Engine.OpenSnapshotBytes")
 	defer c.end()
 	if err := c.use(&e.handle); err != nil {
 		return nil, nil, err

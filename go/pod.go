@@ -5,7 +5,10 @@ package berth
 // #include <berth/berth.h>
 import "C"
 
-import "unsafe"
+import (
+	"context"
+	"unsafe"
+)
 
 // PodOptions say what a pod is judged without; every answer about it is then marked JudgedIgnoring.
 type PodOptions struct {
@@ -53,24 +56,7 @@ func (k *Cluster) NewPod(text []byte, options *PodOptions) (*Pod, error) {
 
 // NewPods is NewPod for many, of which none is made when one is refused.
 func (k *Cluster) NewPods(texts *Bulk, options *PodOptions) ([]*Pod, error) {
-	c := begin("Cluster.NewPods")
-	defer c.end()
-	if err := c.use(&k.handle); err != nil {
-		return nil, err
-	}
-	made := make([]*C.berth_pod, texts.Len())
-	if len(made) == 0 {
-		return nil, nil
-	}
-	status := C.berth_pod_create_bulk(k.p, c.pinned(texts), options.native(), unsafe.SliceData(made), &c.err)
-	if err := c.failed(status); err != nil {
-		return nil, err
-	}
-	pods := make([]*Pod, len(made))
-	for i, p := range made {
-		pods[i] = newPod(p)
-	}
-	return pods, nil
+	return k.NewPodsContext(context.Background(), texts, options)
 }
 
 // Close gives the handle back; see the package's ownership rules.

@@ -58,35 +58,10 @@ func (s *Snapshot) Fork() (*Fork, error) {
 
 // Write writes the snapshot to a file, which has its old content until the new one is complete. Errors: Unsupported,
 // Input.
-func (s *Snapshot) Write(path string) error {
-	c := begin("Snapshot.Write")
-	defer c.end()
-	if err := c.use(&s.handle); err != nil {
-		return err
-	}
-	file, err := c.chars("path", path)
-	if err != nil {
-		return err
-	}
-	return c.failed(C.berth_snapshot_write(s.snapshot, file, &c.err))
-}
+func (s *Snapshot) Write(path string) error { return s.WriteContext(context.Background(), path) }
 
 // Bytes is what Write writes, copied.
-func (s *Snapshot) Bytes() ([]byte, error) {
-	c := begin("Snapshot.Bytes")
-	defer c.end()
-	if err := c.use(&s.handle); err != nil {
-		return nil, err
-	}
-	if err := c.failed(C.berth_snapshot_write_memory(s.snapshot, &c.result, &c.err)); err != nil {
-		return nil, err
-	}
-	defer C.berth_result_free(&c.result)
-	if err := c.failed(C.berth_result_bytes(c.result, &c.text, &c.err)); err != nil {
-		return nil, err
-	}
-	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(c.text.data)), int(c.text.size))...), nil
-}
+func (s *Snapshot) Bytes() ([]byte, error) { return s.BytesContext(context.Background()) }
 
 // Nodes are the numbers of the nodes, ascending.
 func (a *asker) Nodes() ([]NodeID, error) {

@@ -13,16 +13,24 @@ import (
 
 // What the binding leaves out of berth.h, and why.
 var leftOut = map[string]string{
-	"berth_cancel_is_triggered": "a context says it",
-	"berth_cancel_reset":        "a token lives as long as its call",
-	"berth_snapshot_check_bulk": "berth_snapshot_check_bulk_until() is the same with a context",
-	"berth_fork_check_bulk":     "the same of forks",
-	"berth_snapshot_explain":    "berth_snapshot_explain_until() is the same with a context",
-	"berth_fork_explain":        "the same of forks",
-	"berth_snapshot_preempt":    "berth_snapshot_preempt_until() is the same with a context",
-	"berth_fork_preempt":        "the same of forks",
-	"berth_result_arrow":        "columns are slices",
-	"berth_result_dlpack":       "columns are slices",
+	"berth_cancel_is_triggered":   "a context says it",
+	"berth_cancel_reset":          "a token lives as long as its call",
+	"berth_cluster_upsert":        "berth_cluster_upsert_until() is the same with a context",
+	"berth_cluster_upsert_bulk":   "berth_cluster_upsert_bulk_until() is the same with a context",
+	"berth_cluster_replace":       "berth_cluster_replace_until() is the same with a context",
+	"berth_pod_create_bulk":       "berth_pod_create_bulk_until() is the same with a context",
+	"berth_snapshot_write":        "berth_snapshot_write_until() is the same with a context",
+	"berth_snapshot_write_memory": "berth_snapshot_write_memory_until() is the same with a context",
+	"berth_snapshot_open":         "berth_snapshot_open_until() is the same with a context",
+	"berth_snapshot_open_memory":  "berth_snapshot_open_memory_until() is the same with a context",
+	"berth_snapshot_check_bulk":   "berth_snapshot_check_bulk_until() is the same with a context",
+	"berth_fork_check_bulk":       "the same of forks",
+	"berth_snapshot_explain":      "berth_snapshot_explain_until() is the same with a context",
+	"berth_fork_explain":          "the same of forks",
+	"berth_snapshot_preempt":      "berth_snapshot_preempt_until() is the same with a context",
+	"berth_fork_preempt":          "the same of forks",
+	"berth_result_arrow":          "columns are slices",
+	"berth_result_dlpack":         "columns are slices",
 }
 
 func TestEveryVerbOfTheHeaderIsBound(t *testing.T) {
