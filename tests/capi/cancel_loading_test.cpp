@@ -17,7 +17,7 @@ namespace berth::test {
 namespace {
 
 constexpr int kLoadedNodes = 300;
-constexpr int kLoadedPods = 6000;
+constexpr int kLoadedPods = kIsSanitized ? 1500 : 6000;
 
 /// Objects in one buffer.
 struct Buffer {

@@ -18,9 +18,10 @@
 
 namespace berth::test {
 
-inline constexpr int kNodes = 120;
+// A sanitizer makes a call long enough with less.
+inline constexpr int kNodes = kIsSanitized ? 60 : 120;
 inline constexpr int kPodsOnNode = 6;
-inline constexpr int kWaiting = 1000;
+inline constexpr int kWaiting = kIsSanitized ? 600 : 1000;
 
 /// Nodes with pods of many classes, and pods that wait. Nothing changes it.
 struct Loaded {

@@ -257,10 +257,10 @@ void expect_batches_as_one_after_another(const std::string& backend, std::uint64
   history.run(*one, *batches);
 }
 
-/// A pod is placed in a batch before one of higher priority that may evict it.
+/// A pod is placed in a batch before one of higher priority that may evict it; in the second, before it is bound.
 TEST(LoopsAgree, SeedsThatFailedOnce) {
-  for (const char* const backend : {"cpu", "cuda-emulated"})
-    expect_batches_as_one_after_another(backend, 16334580924215974U);
+  for (const std::uint64_t seed : {std::uint64_t{16334580924215974}, std::uint64_t{152376336}})
+    for (const char* const backend : {"cpu", "cuda-emulated"}) expect_batches_as_one_after_another(backend, seed);
 }
 
 RC_GTEST_PROP(LoopsAgree, TheEmulatedDeviceGivesWhatTheCpuBackendGives, ()) {

@@ -116,7 +116,7 @@ bool SchedulingLoop::goes_alone(const Pod& pod) const {
 }
 
 /// Pods that may preempt stop the batch when they fail. Pods without a candidate fail as the ones before them, and
-/// change nothing. A pod of lower priority that is placed before them in the batch is somebody whom they may evict.
+/// change nothing. One that may evict a pod of the same batch waits until that pod's binding is on its way.
 SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> pods) const {
   std::int32_t lowest = cluster_.lowest_priority();
   const auto may_preempt = [&](const PodToPlace& pod) {
@@ -127,11 +127,15 @@ SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> p
   };
   if (std::none_of(pods.begin(), pods.end(), may_preempt)) return {pods.size(), {}};
   lowest = std::numeric_limits<std::int32_t>::max();  // of those before it
-  const auto is_unknown = [&](const PodToPlace& pod) {
-    const bool is =
-        post_filter_plugins(pod).has_outside() || !cluster_.has_no_candidate(pod) || pod.pod->priority > lowest;
+  const auto outranks_earlier = [&](const PodToPlace& pod) {
+    const bool outranks = pod.pod->priority > lowest;
     lowest = std::min(lowest, pod.pod->priority);
-    return is;
+    return outranks;
+  };
+  const auto end = std::find_if(pods.begin(), pods.end(), outranks_earlier);
+  pods = pods.first(static_cast<std::size_t>(end - pods.begin()));
+  const auto is_unknown = [&](const PodToPlace& pod) {
+    return post_filter_plugins(pod).has_outside() || !cluster_.has_no_candidate(pod);
   };
   const auto known_end = std::find_if(pods.begin(), pods.end(), is_unknown);
   if (known_end != pods.begin()) return {static_cast<std::size_t>(known_end - pods.begin()), {}};
