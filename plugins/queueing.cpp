@@ -72,8 +72,9 @@ bool may_reject(const Profile& profile, std::string_view plugin) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<QueueingHints>> make_queueing_hints(const Profile& profile, const FeatureGates& gates,
-                                                                const DefaultSelectorOf& default_selector_of) {
+std::vector<std::unique_ptr<QueueingHints>> make_queueing_hints(
+    const Profile& profile, const FeatureGates& gates, const DefaultSelectorOf& default_selector_of,
+    const std::function<std::unique_ptr<QueueingHints>(const std::string& plugin)>& of_outside) {
   std::vector<std::unique_ptr<QueueingHints>> hints;
   for (const std::string& plugin : profile.plugin_names()) {
     if (!may_reject(profile, plugin)) continue;
@@ -84,7 +85,7 @@ std::vector<std::unique_ptr<QueueingHints>> make_queueing_hints(const Profile& p
     } else if (entry != kEntries.end()) {
       hints.push_back(entry->make(profile, gates));
     } else if (find_catalog_plugin(plugin) == nullptr) {
-      hints.push_back(default_queueing_hints(plugin));
+      hints.push_back(of_outside(plugin));
     }
   }
   return hints;

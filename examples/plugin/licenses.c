@@ -159,6 +159,10 @@ static int32_t normalize(void* data, berth_plugin_call* call, const berth_plugin
   return BERTH_CODE_SUCCESS;
 }
 
+/* What may free a license, or bring some: a pod that was refused waits for nothing else. */
+static const berth_plugin_event events[] = {{BERTH_EVENT_POD, BERTH_EVENT_DELETE},
+                                            {BERTH_EVENT_NODE, BERTH_EVENT_ADD | BERTH_EVENT_UPDATE_NODE_ANNOTATION}};
+
 const berth_plugin* berth_plugin_init(void) {
   static berth_plugin plugin;
   plugin.struct_size = sizeof plugin;
@@ -177,5 +181,7 @@ const berth_plugin* berth_plugin_init(void) {
   plugin.evaluate = evaluate;
   plugin.filter_changed = filter_changed;
   plugin.normalize = normalize;
+  plugin.events = events;
+  plugin.event_count = sizeof events / sizeof events[0];
   return &plugin;
 }

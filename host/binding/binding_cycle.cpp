@@ -51,18 +51,18 @@ auto BindingCycle::metered(MeteredPoint point, Run run) {
 }
 
 /// The point goes on later, by the clock.
-void BindingCycle::note_wait(std::string binder) {
-  if (parts_.framework.meter() == nullptr || wait_) return;
-  wait_ = Wait{parts_.waiting_pods.clock().now_us(), std::move(binder)};
+void BindingCycle::note_wait() {
+  if (parts_.framework.meter() == nullptr || waits_since_us_) return;
+  waits_since_us_ = parts_.waiting_pods.clock().now_us();
 }
 
 /// A point is over: its last call, and the wait before that.
 void BindingCycle::tell(SchedulingMeter& meter, MeteredPoint point, StatusCode code, const MeterWatch& watch) {
   double seconds = watch.seconds();
-  if (wait_) {
-    seconds += seconds_between(wait_->since_us, parts_.waiting_pods.clock().now_us());
-    if (!wait_->binder.empty() && meter.wants_plugins(point)) meter.on_plugin(wait_->binder, point, code, seconds);
-    wait_.reset();
+  if (waits_since_us_) {
+    seconds += seconds_between(*waits_since_us_, parts_.waiting_pods.clock().now_us());
+    if (!binder_.empty() && meter.wants_plugins(point)) meter.on_plugin(binder_, point, code, seconds);
+    waits_since_us_.reset();
   }
   meter.on_point(point, code, parts_.framework.profile_name(), seconds);
 }
@@ -134,7 +134,7 @@ BindingOutcome BindingCycle::pre_bind() {
   }
   if (prepared.code == StatusCode::kWait) {
     waits_in_ = prepared.plugin;
-    note_wait("");
+    note_wait();
     return reached(BindingResult::kWaiting, BindingStage::kPreBind, Next::kPreBind);
   }
   tell(MeteredPoint::kPreBind, prepared.code, watch);
@@ -143,7 +143,8 @@ BindingOutcome BindingCycle::pre_bind() {
   const MeterWatch bind_watch(parts_.framework.meter());
   Status bound = parts_.framework.run_bind(placed());
   if (bound.code == StatusCode::kWait) {
-    note_wait(bound.plugin);
+    binder_ = std::move(bound.plugin);
+    note_wait();
     return reached(BindingResult::kBinding, BindingStage::kBind, Next::kAnswer);
   }
   tell(MeteredPoint::kBind, bound.code, bind_watch);
@@ -161,7 +162,7 @@ bool BindingCycle::cancel_pre_bind(std::string why) {
 /// docs/behaviour/scheduler-core.md 2.2.
 BindingOutcome BindingCycle::finish(Status bound) {
   if (next_ != Next::kAnswer) throw std::logic_error("BindingCycle::finish() follows a binding that was started");
-  if (wait_) tell(MeteredPoint::kBind, bound.code, MeterWatch(parts_.framework.meter()));
+  if (waits_since_us_) tell(MeteredPoint::kBind, bound.code, MeterWatch(parts_.framework.meter()));
   if (!bound.ok()) return fail(BindingStage::kBind, std::move(bound));
   const MeterWatch watch(parts_.framework.meter());
   parts_.framework.run_post_bind(placed());
@@ -187,7 +188,7 @@ BindingOutcome BindingCycle::refuse_to_assume(CacheResult why) {
 
 BindingOutcome BindingCycle::fail(BindingStage stage, Status status) {
   const MeterWatch watch(parts_.framework.meter());
-  wait_.reset();
+  waits_since_us_.reset();
   parts_.framework.run_unreserve(placed());
   tell(MeteredPoint::kUnreserve, StatusCode::kSuccess, watch);
   parts_.waiting_pods.remove(pod_->uid());

@@ -81,19 +81,16 @@ class BindingCycle {
 
   const PodPtr& pod() const { return pod_; }
   const std::string& node_name() const { return node_name_; }
+  /// The Bind plugin whose answer follows, or followed; empty before kBinding.
+  const std::string& binder() const { return binder_; }
 
  private:
   enum class Next : std::uint8_t { kReserve, kPreFlight, kPermitWait, kPreBind, kAnswer, kNothing };
 
-  /// A PreBind plugin that is not done, or a binding whose answer follows.
-  struct Wait {
-    std::int64_t since_us = 0;
-    std::string binder;  ///< empty for PreBind, whose plugins are asked again
-  };
   PodOnNode placed() { return {pod_.get(), node_name_, &state_}; }
   template <class Run>
   auto metered(MeteredPoint point, Run run);
-  void note_wait(std::string binder);
+  void note_wait();
   void tell(MeteredPoint point, StatusCode code, const MeterWatch& watch) {
     if (SchedulingMeter* const meter = parts_.framework.meter()) tell(*meter, point, code, watch);
   }
@@ -111,8 +108,10 @@ class BindingCycle {
   std::string node_name_;
   CycleState state_;
   Next next_ = Next::kReserve;
-  std::optional<Wait> wait_;  ///< only with a meter
-  std::string waits_in_;      ///< the PreBind plugin that is not done, by its latest answer
+  /// A PreBind plugin is not done, or the answer of a binding follows; only with a meter.
+  std::optional<std::int64_t> waits_since_us_;
+  std::string binder_;
+  std::string waits_in_;  ///< the PreBind plugin that is not done, by its latest answer
   std::optional<std::string> cancelled_;
 };
 

@@ -24,10 +24,10 @@ bool PluginTurns::is_calling() const noexcept {
 
 void PluginTurns::enter() const {
   if (empty()) return;
-  const auto is_new = [](const auto& plugin) { return plugin->has_new_version(); };
+  const auto is_new = [](const auto& plugin) { return plugin->has_new_data(); };
   if (std::ranges::any_of(plugins_, is_new)) {
     const std::unique_lock alone(*mutex_);
-    for (const auto& plugin : plugins_) plugin->latch_version();
+    for (const auto& plugin : plugins_) plugin->take_new_data();
   }
   mutex_->lock_shared();
 }

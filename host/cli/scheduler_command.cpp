@@ -56,6 +56,7 @@ LiveProcessOptions process_options(SchedulerFlags&& flags, ScheduleOptions&& sch
   options.loop.config = std::move(schedule.config);
   options.loop.engine = std::move(schedule.engine);
   register_loop_plugins(options.loop.engine.host_plugins, options.loop.plugins);
+  options.loop.has_api_server = true;
   options.serves = flags.server.port != 0;
   options.server = std::move(flags.server);
   options.authentication_kubeconfig = std::move(flags.authentication_kubeconfig);

@@ -142,6 +142,8 @@ class HostPlugin {
   /// Changes when answers may change for a reason outside the cluster of the engine. Does not change during a call of
   /// the engine. Forks read that of now, not of their opening.
   virtual std::uint64_t version() const noexcept { return 0; }
+  /// Between calls of the engine: version() becomes that of the plugin's newest data. @return whether it changed
+  virtual bool take_new_data() const noexcept { return false; }
   /// Of any pod that concerns the plugin, not only of those that it filters. What Reserve assumes counts too. Answers
   /// follow node objects, too: a node that changes is asked again, and after a change of namespaces, Services,
   /// workloads or storage objects all are. Throws nothing but std::bad_alloc.

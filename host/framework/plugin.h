@@ -11,6 +11,7 @@
 // time.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/framework/cycle_state.h"
+#include "host/framework/queueing_hints.h"
 #include "host/framework/status.h"
 #include "host/objects/pod.h"
 
@@ -39,6 +41,12 @@ class PreEnqueuePlugin : public virtual Plugin {
 struct QueuedPod {
   const Pod* pod = nullptr;
   std::int64_t timestamp_us = 0;  ///< when the pod was last added to the queue
+};
+
+/// What the plugin says about events. One that is none has default_queueing_hints().
+class EventPlugin : public virtual Plugin {
+ public:
+  virtual std::unique_ptr<QueueingHints> make_queueing_hints() const = 0;
 };
 
 class QueueSortPlugin : public virtual Plugin {

@@ -13,9 +13,14 @@
 
 namespace berth {
 
-/// What a plugin may use besides its arguments. Outlives the plugins.
+/// What a plugin may use besides its arguments; all of it outlives the plugins. Where no scheduling loop runs there is
+/// nothing.
 struct FrameworkHandle {
   WaitingPods* waiting_pods = nullptr;
+  const ClusterCache* cluster = nullptr;  ///< the scheduler's, with the pods that it has assumed
+  /// A pod that waits in the queue, by namespace and name; null: none. May be empty.
+  std::function<PodPtr(std::string_view, std::string_view)> find_queued = {};
+  bool has_api_server = false;  ///< a plugin may have a client of the API server: it is no simulated one
 };
 
 /// Creates a plugin for one profile. @throws InputError when its arguments are invalid

@@ -64,7 +64,7 @@ void append_value(std::string& out, const std::string* value) {
 AbiPlugin::AbiPlugin(PluginTable table, PluginPaths paths, const std::string& arguments)
     : table_(std::move(table)), paths_(std::move(paths)), self_(table_.table.user_data) {
   if (table_.table.create != nullptr) create(arguments);
-  latch_version();
+  take_new_data();
 }
 
 void AbiPlugin::create(const std::string& arguments) {

@@ -16,7 +16,8 @@
 #include "host/config/scheduler_config.h"
 #include "host/framework/host_plugin.h"
 #include "host/framework/plugin.h"
-#include "host/framework/waiting_pods.h"
+#include "host/framework/plugin_registry.h"
+#include "host/framework/queueing_hints.h"
 #include "host/objects/declared_paths.h"
 #include "host/plugin_abi/plugin_call.h"
 #include "host/plugin_abi/plugin_table.h"
@@ -39,7 +40,7 @@ class AbiPlugin : public HostPlugin {
   std::string_view name() const override { return table_.outside.name; }
   bool concerns(const Pod& pod) const override;
   std::optional<std::string> sign(const Pod& pod) const override;
-  /// That of the latest latch_version().
+  /// That of the latest take_new_data().
   std::uint64_t version() const noexcept override { return latched_.load(std::memory_order_relaxed); }
   HostReach reach(const HostQuery& query, const Node& node) const override;
   HostPreFilter pre_filter(const HostQuery& query) const override;
@@ -49,30 +50,40 @@ class AbiPlugin : public HostPlugin {
   Status pre_score(const HostQuery& query) const override;
   void normalize(const Pod& pod, std::span<std::int64_t> scores) const override;
 
-  // Points of a scheduling loop. `waiting` may be null.
+  // Points of a scheduling loop, with what it lets plugins use.
   bool joins_loop() const;
   Status pre_enqueue(const Pod& pod) const;
-  PostFilterAnswer post_filter(const RefusedPod& refused, WaitingPods* waiting) const;
-  Status reserve_on(const PodOnNode& pod, WaitingPods* waiting) const;
-  void unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
-  PermitAnswer permit(const PodOnNode& pod, WaitingPods* waiting) const;
-  Status pre_bind_pre_flight(const PodOnNode& pod, WaitingPods* waiting) const;
-  Status pre_bind(const PodOnNode& pod, WaitingPods* waiting) const;
-  void post_bind(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+  PostFilterAnswer post_filter(const RefusedPod& refused, const FrameworkHandle& loop) const;
+  Status reserve_on(const PodOnNode& pod, const FrameworkHandle& loop) const;
+  void unreserve_on(const PodOnNode& pod, const FrameworkHandle& loop) const noexcept;
+  PermitAnswer permit(const PodOnNode& pod, const FrameworkHandle& loop) const;
+  Status pre_bind_pre_flight(const PodOnNode& pod, const FrameworkHandle& loop) const;
+  Status pre_bind(const PodOnNode& pod, const FrameworkHandle& loop) const;
+  Status bind(const PodOnNode& pod, const FrameworkHandle& loop) const;
+  void post_bind(const PodOnNode& pod, const FrameworkHandle& loop) const noexcept;
+  /// What may help a pod that the plugin refused.
+  std::vector<EventRegistration> events() const;
+  /// Whether a registered event that has a function may.
+  QueueingHint hint(const Pod& pod, const berth_plugin_change& change) const;
 
-  /// Whether the plugin has published new data since the latest latch_version().
-  bool has_new_version() const noexcept { return live_version() != version(); }
-  /// From now on version() is that of the plugin now. While an engine answers, it must stay.
-  void latch_version() const noexcept { latched_.store(live_version(), std::memory_order_relaxed); }
+  /// Whether the plugin has published new data since the latest take_new_data().
+  bool has_new_data() const noexcept { return live_version() != version(); }
+  bool take_new_data() const noexcept override {
+    const std::uint64_t now = live_version();
+    return latched_.exchange(now, std::memory_order_relaxed) != now;
+  }
 
  private:
   void create(const std::string& arguments);
   bool joins_engine() const;
   template <class Function>
-  Status ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const char* name, Function call) const;
+  auto call_on_node(berth_plugin_call& call, const PodOnNode& pod, const FrameworkHandle& loop,
+                    Function function) const;
+  template <class Function>
+  Status ask_on_node(const PodOnNode& pod, const FrameworkHandle& loop, const char* name, Function function) const;
   /// The same of a function without an answer: what it cannot do, it can tell nobody.
   template <class Function>
-  void tell_on_node(const PodOnNode& pod, WaitingPods* waiting, Function call) const noexcept;
+  void tell_on_node(const PodOnNode& pod, const FrameworkHandle& loop, Function function) const noexcept;
   void destroy() noexcept;
   /// Held by calls of a plugin that takes one at a time.
   std::unique_lock<std::mutex> turn() const;

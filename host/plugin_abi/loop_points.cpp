@@ -10,6 +10,7 @@
 
 #include "host/plugin_abi/abi_plugin.h"
 #include "host/plugin_abi/answer_codes.h"
+#include "host/plugin_abi/event_hints.h"
 #include "host/plugin_abi/loop_plugins.h"
 
 namespace berth {
@@ -30,27 +31,31 @@ Status status_of(std::int32_t answer, berth_plugin_call& call, const char* funct
 
 /// One plugin in one profile. The configuration enables it at points that its table has alone.
 class LoopPlugin : public PreEnqueuePlugin,
+                   public EventPlugin,
                    public PostFilterPlugin,
                    public ReservePlugin,
                    public PermitPlugin,
                    public PreBindPlugin,
+                   public BindPlugin,
                    public PostBindPlugin {
  public:
-  LoopPlugin(std::shared_ptr<const AbiPlugin> plugin, WaitingPods* waiting)
-      : plugin_(std::move(plugin)), waiting_(waiting) {}
+  LoopPlugin(std::shared_ptr<const AbiPlugin> plugin, FrameworkHandle loop)
+      : plugin_(std::move(plugin)), loop_(std::move(loop)) {}
   std::string_view name() const override { return plugin_->name(); }
+  std::unique_ptr<QueueingHints> make_queueing_hints() const override { return make_event_hints(plugin_); }
   Status pre_enqueue(const Pod& pod) override { return plugin_->pre_enqueue(pod); }
-  PostFilterAnswer post_filter(const RefusedPod& refused) override { return plugin_->post_filter(refused, waiting_); }
-  Status reserve(const PodOnNode& pod) override { return plugin_->reserve_on(pod, waiting_); }
-  void unreserve(const PodOnNode& pod) noexcept override { plugin_->unreserve_on(pod, waiting_); }
-  PermitAnswer permit(const PodOnNode& pod) override { return plugin_->permit(pod, waiting_); }
-  Status pre_bind_pre_flight(const PodOnNode& pod) override { return plugin_->pre_bind_pre_flight(pod, waiting_); }
-  Status pre_bind(const PodOnNode& pod) override { return plugin_->pre_bind(pod, waiting_); }
-  void post_bind(const PodOnNode& pod) noexcept override { plugin_->post_bind(pod, waiting_); }
+  PostFilterAnswer post_filter(const RefusedPod& refused) override { return plugin_->post_filter(refused, loop_); }
+  Status reserve(const PodOnNode& pod) override { return plugin_->reserve_on(pod, loop_); }
+  void unreserve(const PodOnNode& pod) noexcept override { plugin_->unreserve_on(pod, loop_); }
+  PermitAnswer permit(const PodOnNode& pod) override { return plugin_->permit(pod, loop_); }
+  Status pre_bind_pre_flight(const PodOnNode& pod) override { return plugin_->pre_bind_pre_flight(pod, loop_); }
+  Status pre_bind(const PodOnNode& pod) override { return plugin_->pre_bind(pod, loop_); }
+  Status bind(const PodOnNode& pod) override { return plugin_->bind(pod, loop_); }
+  void post_bind(const PodOnNode& pod) noexcept override { plugin_->post_bind(pod, loop_); }
 
  private:
   std::shared_ptr<const AbiPlugin> plugin_;
-  WaitingPods* waiting_;
+  FrameworkHandle loop_;
 };
 
 }  // namespace
@@ -58,26 +63,34 @@ class LoopPlugin : public PreEnqueuePlugin,
 bool AbiPlugin::joins_loop() const {
   const berth_plugin& t = table_.table;
   return t.pre_enqueue != nullptr || t.post_filter != nullptr || t.reserve != nullptr || t.permit != nullptr ||
-         t.pre_bind != nullptr || t.post_bind != nullptr;
+         t.pre_bind != nullptr || t.bind != nullptr || t.post_bind != nullptr || t.events != nullptr ||
+         t.queueing_hint != nullptr;
 }
 
-/// Calls `call(self, call, pod, node name)`.
+/// Calls `function(self, call, pod, node name)`.
 template <class Function>
-Status AbiPlugin::ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const char* name, Function function) const {
+auto AbiPlugin::call_on_node(berth_plugin_call& call, const PodOnNode& pod, const FrameworkHandle& loop,
+                             Function function) const {
+  call.loop = &loop;
+  call.cycle = pod.state;
+  return function(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
+}
+
+template <class Function>
+Status AbiPlugin::ask_on_node(const PodOnNode& pod, const FrameworkHandle& loop, const char* name,
+                              Function function) const {
   const auto alone = turn();
-  berth_plugin_call call(this, paths_, nullptr);
-  call.waiting_pods = waiting;
-  const std::int32_t answer = function(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
+  berth_plugin_call call(this, paths_, loop.cluster);
+  const std::int32_t answer = call_on_node(call, pod, loop, function);
   return status_of(answer, call, name);
 }
 
 template <class Function>
-void AbiPlugin::tell_on_node(const PodOnNode& pod, WaitingPods* waiting, Function function) const noexcept {
+void AbiPlugin::tell_on_node(const PodOnNode& pod, const FrameworkHandle& loop, Function function) const noexcept {
   try {
     const auto alone = turn();
-    berth_plugin_call call(this, paths_, nullptr);
-    call.waiting_pods = waiting;
-    function(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
+    berth_plugin_call call(this, paths_, loop.cluster);
+    call_on_node(call, pod, loop, function);
   } catch (...) {  // NOLINT(bugprone-empty-catch): it has no answer that could say so
   }
 }
@@ -91,14 +104,14 @@ Status AbiPlugin::pre_enqueue(const Pod& pod) const {
   return status;
 }
 
-PostFilterAnswer AbiPlugin::post_filter(const RefusedPod& refused, WaitingPods* waiting) const {
+PostFilterAnswer AbiPlugin::post_filter(const RefusedPod& refused, const FrameworkHandle& loop) const {
   std::vector<std::uint8_t> codes;
   codes.reserve(refused.statuses.size());
   for (const Status& status : refused.statuses) codes.push_back(static_cast<std::uint8_t>(status.code));
   const berth_plugin_node* nominated = nullptr;
   const auto alone = turn();
-  berth_plugin_call call(this, paths_, nullptr);
-  call.waiting_pods = waiting;
+  berth_plugin_call call(this, paths_, loop.cluster);
+  call.loop = &loop;
   const std::int32_t answer = table_.table.post_filter(
       self_, &call, to_abi(&refused.pod), reinterpret_cast<const berth_plugin_node* const*>(refused.nodes.data()),
       codes.data(), codes.size(), &nominated);
@@ -111,41 +124,55 @@ PostFilterAnswer AbiPlugin::post_filter(const RefusedPod& refused, WaitingPods* 
   return {std::move(status), (*at)->name};
 }
 
-Status AbiPlugin::reserve_on(const PodOnNode& pod, WaitingPods* waiting) const {
-  Status status = ask_on_node(pod, waiting, "reserve", table_.table.reserve);
+Status AbiPlugin::reserve_on(const PodOnNode& pod, const FrameworkHandle& loop) const {
+  Status status = ask_on_node(pod, loop, "reserve", table_.table.reserve);
   if (status.code == StatusCode::kSkip || status.code == StatusCode::kWait) refuse_code(status, "reserve");
   return status;
 }
 
-void AbiPlugin::unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
-  if (table_.table.unreserve != nullptr) tell_on_node(pod, waiting, table_.table.unreserve);
+void AbiPlugin::unreserve_on(const PodOnNode& pod, const FrameworkHandle& loop) const noexcept {
+  if (table_.table.unreserve != nullptr) tell_on_node(pod, loop, table_.table.unreserve);
 }
 
-PermitAnswer AbiPlugin::permit(const PodOnNode& pod, WaitingPods* waiting) const {
+PermitAnswer AbiPlugin::permit(const PodOnNode& pod, const FrameworkHandle& loop) const {
   std::int64_t timeout_us = 0;
-  Status status = ask_on_node(pod, waiting, "permit", [&](void* self, auto* call, auto* asked, auto node_name) {
+  Status status = ask_on_node(pod, loop, "permit", [&](void* self, auto* call, auto* asked, auto node_name) {
     return table_.table.permit(self, call, asked, node_name, &timeout_us);
   });
   if (status.code == StatusCode::kSkip) refuse_code(status, "permit");
   return {std::move(status), timeout_us};
 }
 
-Status AbiPlugin::pre_bind_pre_flight(const PodOnNode& pod, WaitingPods* waiting) const {
+Status AbiPlugin::pre_bind_pre_flight(const PodOnNode& pod, const FrameworkHandle& loop) const {
   if (table_.table.pre_bind_pre_flight == nullptr) return {};
-  Status status = ask_on_node(pod, waiting, "pre_bind_pre_flight", table_.table.pre_bind_pre_flight);
+  Status status = ask_on_node(pod, loop, "pre_bind_pre_flight", table_.table.pre_bind_pre_flight);
   const bool is_fine = status.ok() || status.code == StatusCode::kSkip || status.code == StatusCode::kError;
   if (!is_fine) refuse_code(status, "pre_bind_pre_flight");
   return status;
 }
 
-Status AbiPlugin::pre_bind(const PodOnNode& pod, WaitingPods* waiting) const {
-  Status status = ask_on_node(pod, waiting, "pre_bind", table_.table.pre_bind);
+Status AbiPlugin::pre_bind(const PodOnNode& pod, const FrameworkHandle& loop) const {
+  Status status = ask_on_node(pod, loop, "pre_bind", table_.table.pre_bind);
   if (status.code == StatusCode::kSkip || status.code == StatusCode::kWait) refuse_code(status, "pre_bind");
   return status;
 }
 
-void AbiPlugin::post_bind(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
-  tell_on_node(pod, waiting, table_.table.post_bind);
+Status AbiPlugin::bind(const PodOnNode& pod, const FrameworkHandle& loop) const {
+  bool is_bound = false;
+  Status status = ask_on_node(pod, loop, "bind", [&](void* self, auto* call, auto* asked, auto node_name) {
+    const std::int32_t answer = table_.table.bind(self, call, asked, node_name);
+    is_bound = answer == BERTH_PLUGIN_BOUND;
+    return is_bound ? BERTH_CODE_SUCCESS : answer;
+  });
+  if (is_bound && !loop.has_api_server)
+    throw std::runtime_error("bind() answered BERTH_PLUGIN_BOUND, but the API server is a simulated one");
+  if (status.code == StatusCode::kWait) refuse_code(status, "bind");
+  if (status.ok() && !is_bound) status.code = StatusCode::kWait;  // for the API server's answer
+  return status;
+}
+
+void AbiPlugin::post_bind(const PodOnNode& pod, const FrameworkHandle& loop) const noexcept {
+  tell_on_node(pod, loop, table_.table.post_bind);
 }
 
 void register_loop_plugins(const HostPlugins& plugins, PluginRegistry& registry) {
@@ -154,7 +181,7 @@ void register_loop_plugins(const HostPlugins& plugins, PluginRegistry& registry)
     if (abi == nullptr || !abi->joins_loop()) continue;
     const std::string name(abi->name());
     registry.add(name, [abi = std::move(abi)](const Profile&, const FrameworkHandle& handle) {
-      return std::make_unique<LoopPlugin>(abi, handle.waiting_pods);
+      return std::make_unique<LoopPlugin>(abi, handle);
     });
   }
 }

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "host/framework/cycle_state.h"
 #include "host/framework/host_plugin.h"
+#include "host/framework/plugin_registry.h"
 #include "host/framework/waiting_pods.h"
 #include "host/objects/json_out.h"
 #include "host/objects/pod_requests.h"
@@ -217,17 +219,83 @@ std::int32_t is_same_pod(const Call* call, const berth_plugin_pod* a, const bert
 
 // Pods that wait
 
+WaitingPods* waiting_pods_of(const Call* call) { return call->loop != nullptr ? call->loop->waiting_pods : nullptr; }
+
 std::int32_t allow_waiting(Call* call, berth_plugin_text uid) {
-  if (call->waiting_pods == nullptr || uid.data == nullptr) return 0;
-  return unless_memory_runs_out(
-      call, 0, [&] { return call->waiting_pods->allow({uid.data, uid.size}, call->plugin->name()) ? 1 : 0; });
+  WaitingPods* const waiting = waiting_pods_of(call);
+  if (waiting == nullptr || uid.data == nullptr) return 0;
+  return unless_memory_runs_out(call, 0,
+                                [&] { return waiting->allow({uid.data, uid.size}, call->plugin->name()) ? 1 : 0; });
 }
 
 std::int32_t reject_waiting(Call* call, berth_plugin_text uid, const char* reason) {
-  if (call->waiting_pods == nullptr || uid.data == nullptr) return 0;
+  WaitingPods* const waiting = waiting_pods_of(call);
+  if (waiting == nullptr || uid.data == nullptr) return 0;
   return unless_memory_runs_out(call, 0, [&] {
     const std::string text = reason != nullptr ? reason : "";
-    return call->waiting_pods->reject({uid.data, uid.size}, call->plugin->name(), text) ? 1 : 0;
+    return waiting->reject({uid.data, uid.size}, call->plugin->name(), text) ? 1 : 0;
+  });
+}
+
+// The cycle of a pod
+
+/// What a plugin keeps in a cycle, which frees it.
+class KeptState {
+ public:
+  KeptState() = default;
+  KeptState(KeptState&& other) noexcept : data_(other.data_), free_(std::exchange(other.free_, nullptr)) {}
+  KeptState& operator=(KeptState&&) = delete;
+  ~KeptState() { clear(); }
+
+  void* data() const { return data_; }
+  void keep(void* data, void (*free)(void*)) noexcept {
+    clear();
+    data_ = data;
+    free_ = free;
+  }
+
+ private:
+  void clear() noexcept {
+    try {
+      if (free_ != nullptr) free_(data_);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told
+    }
+  }
+
+  void* data_ = nullptr;
+  void (*free_)(void*) = nullptr;
+};
+
+std::string state_name(const Call* call) { return "plugin/" + std::string(call->plugin->name()); }
+
+KeptState* kept_state(const Call* call) { return call->cycle->read(StateKey<KeptState>{state_name(call)}); }
+
+void* cycle_state(const Call* call) {
+  if (call->cycle == nullptr) return nullptr;
+  return unless_memory_runs_out<void*>(call, nullptr, [&]() -> void* {
+    const KeptState* const kept = kept_state(call);
+    return kept != nullptr ? kept->data() : nullptr;
+  });
+}
+
+std::int32_t set_cycle_state(Call* call, void* data, void (*free)(void*)) {
+  if (call->cycle == nullptr) return 0;
+  return unless_memory_runs_out(call, 0, [&] {
+    if (kept_state(call) == nullptr) call->cycle->write(StateKey<KeptState>{state_name(call)}, KeptState());
+    kept_state(call)->keep(data, free);
+    return 1;
+  });
+}
+
+std::int32_t activate(Call* call, const char* name_space, const char* name) {
+  const bool has_queue = call->loop != nullptr && call->loop->find_queued && call->cycle != nullptr;
+  if (!has_queue || name_space == nullptr || name == nullptr) return 0;
+  return unless_memory_runs_out(call, 0, [&] {
+    PodPtr pod = call->loop->find_queued(name_space, name);
+    if (pod == nullptr) return 0;
+    if (call->cycle->read(kPodsToActivate) == nullptr) call->cycle->write(kPodsToActivate, PodsToActivate());
+    call->cycle->read(kPodsToActivate)->insert_or_assign(pod->full_name(), std::move(pod));
+    return 1;
   });
 }
 
@@ -261,7 +329,10 @@ constexpr berth_plugin_host kHost = {sizeof(berth_plugin_host),
                                      pod_controller,
                                      is_same_pod,
                                      allow_waiting,
-                                     reject_waiting};
+                                     reject_waiting,
+                                     cycle_state,
+                                     set_cycle_state,
+                                     activate};
 
 }  // namespace
 

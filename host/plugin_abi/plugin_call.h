@@ -24,8 +24,9 @@ struct PluginPaths {
   std::vector<std::uint32_t> of_pods;
 };
 
+class CycleState;
 class HostPlugin;
-class WaitingPods;
+struct FrameworkHandle;
 
 /// Whether this thread is in a call of the plugin, or in a call that one of its calls led to.
 bool is_calling(const HostPlugin* plugin) noexcept;
@@ -64,8 +65,9 @@ struct berth_plugin_call {
   std::string signature;
   std::optional<std::set<std::string>> only;
   mutable bool out_of_memory = false;
-  berth::WaitingPods* waiting_pods = nullptr;  ///< null: none are to be decided
-  mutable std::list<std::string> texts;        ///< made for the plugin; unlike a deque it allocates nothing while empty
+  const berth::FrameworkHandle* loop = nullptr;  ///< the scheduling loop that calls; null: none
+  berth::CycleState* cycle = nullptr;            ///< of the pod; null: no cycle of one
+  mutable std::list<std::string> texts;  ///< made for the plugin; unlike a deque it allocates nothing while empty
   const berth_plugin_call* const outer;
 
  private:

@@ -15,6 +15,7 @@
 
 #include "host/config/config_reader.h"
 #include "host/config/plugin_catalog.h"
+#include "host/framework/cluster_event.h"
 #include "host/objects/errors.h"
 
 namespace berth {
@@ -73,6 +74,7 @@ constexpr std::array kLoopEntries = std::to_array<LoopEntry>({
     {"reserve", ExtensionPoint::kReserve, [](const berth_plugin& t) { return t.reserve != nullptr; }},
     {"permit", ExtensionPoint::kPermit, [](const berth_plugin& t) { return t.permit != nullptr; }},
     {"pre_bind", ExtensionPoint::kPreBind, [](const berth_plugin& t) { return t.pre_bind != nullptr; }},
+    {"bind", ExtensionPoint::kBind, [](const berth_plugin& t) { return t.bind != nullptr; }},
     {"post_bind", ExtensionPoint::kPostBind, [](const berth_plugin& t) { return t.post_bind != nullptr; }},
 });
 
@@ -87,6 +89,27 @@ std::uint16_t points_of(const berth_plugin& table) {
   add((table.flags & BERTH_PLUGIN_SCORES) != 0, ExtensionPoint::kScore);
   for (const LoopEntry& entry : kLoopEntries) add(entry.is_there(table), entry.point);
   return points;
+}
+
+void check_events(const berth_plugin& table, const std::string& where) {
+  const bool has_events = table.events != nullptr;
+  if (!has_events && table.event_count > 0) refuse(where, "events is NULL");
+  const bool may_refuse = table.pre_enqueue != nullptr || table.pre_filter != nullptr || table.reserve != nullptr ||
+                          table.permit != nullptr || (table.flags & BERTH_PLUGIN_FILTERS) != 0;
+  if ((has_events || table.queueing_hint != nullptr) && !may_refuse)
+    refuse(where, std::string(has_events ? "events is" : "queueing_hint() is") +
+                      " there, which nothing reads without a point that refuses pods");
+  // Conditions of nodes are not kept, so that no event tells of them.
+  constexpr std::uint32_t kTold = BERTH_EVENT_ALL & ~std::uint32_t{EventAction::kUpdateNodeCondition};
+  for (std::size_t i = 0; i < table.event_count; ++i) {
+    const berth_plugin_event& event = table.events[i];
+    const std::string name = "events[" + std::to_string(i) + "].";
+    if (event.resource > BERTH_EVENT_VOLUME_ATTACHMENT)
+      refuse(where, name + "resource is " + std::to_string(event.resource) + ", expected 0 to " +
+                        std::to_string(BERTH_EVENT_VOLUME_ATTACHMENT));
+    if ((event.actions & kTold) == 0 || event.actions > BERTH_EVENT_ALL)
+      refuse(where, name + "actions is " + std::to_string(event.actions) + ", expected bits of BERTH_EVENT_ALL");
+  }
 }
 
 /// An entry that is there must be called, and one that is called must be there.
@@ -122,6 +145,7 @@ void check_functions(const berth_plugin& table, PluginUse use, const std::string
   if (table.pre_bind_pre_flight != nullptr && table.pre_bind == nullptr)
     refuse(where, "pre_bind_pre_flight() is there, which nothing calls without pre_bind()");
   if (points_of(table) == 0) refuse(where, "the plugin joins no point");
+  check_events(table, where);
 }
 
 std::string text_of_dlerror() {

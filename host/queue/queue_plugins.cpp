@@ -8,6 +8,20 @@
 
 namespace berth {
 
+namespace {
+
+/// What a registered plugin says of itself.
+std::unique_ptr<QueueingHints> hints_of_outside(const std::string& plugin, const Profile& profile,
+                                                const PluginRegistry& registry) {
+  if (const PluginFactory* const make = registry.find(plugin))
+    if (const auto made = (*make)(profile, FrameworkHandle());
+        const auto* told = dynamic_cast<EventPlugin*>(made.get()))
+      return told->make_queueing_hints();
+  return default_queueing_hints(plugin);
+}
+
+}  // namespace
+
 QueuePlugins::QueuePlugins(const SchedulerConfig& config, const DefaultSelectorOf& default_selector_of,
                            PluginRegistry registry) {
   registry.add(std::string(PrioritySort::kName), make_priority_sort);
@@ -25,7 +39,9 @@ QueuePlugins::QueuePlugins(const SchedulerConfig& config, const DefaultSelectorO
     });
     frameworks_.push_back(
         std::make_unique<Framework>(queue_part, with_gate, FrameworkHandle(), [](std::string_view) { return true; }));
-    profiles_.push_back({frameworks_.back().get(), make_queueing_hints(profile, config.gates, default_selector_of)});
+    const auto of_outside = [&](const std::string& plugin) { return hints_of_outside(plugin, profile, registry); };
+    profiles_.push_back(
+        {frameworks_.back().get(), make_queueing_hints(profile, config.gates, default_selector_of, of_outside)});
   }
 }
 

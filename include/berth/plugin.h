@@ -36,8 +36,10 @@ extern "C" {
 /** Codes beside those of berth.h. */
 enum {
   BERTH_PLUGIN_WAIT = 4, /**< permit: the pod waits */
-  BERTH_PLUGIN_SKIP = 5  /**< pre_filter: filter does not run; pre_score: score does not run; pre_bind_pre_flight:
-                              pre_bind has nothing to do; sign: see there */
+  /** pre_filter: filter does not run; pre_score: score does not run; pre_bind_pre_flight: pre_bind has nothing to do;
+   * bind: the next plugin binds; sign: see there */
+  BERTH_PLUGIN_SKIP = 5,
+  BERTH_PLUGIN_BOUND = 7 /**< bind: the plugin has written the binding itself */
 };
 
 enum {
@@ -137,7 +139,71 @@ typedef struct berth_plugin_host {
   int32_t (*allow_waiting)(berth_plugin_call* call, berth_plugin_text uid);
   /** Rejects it, whomever it waits for. @return 1; 0: the pod does not wait, or is decided */
   int32_t (*reject_waiting)(berth_plugin_call* call, berth_plugin_text uid, const char* reason);
+
+  /* The cycle of a pod, one attempt: of calls from reserve() to post_bind() or unreserve(); of others these return NULL
+   * and 0. */
+
+  /** What the plugin has kept in this cycle; NULL: nothing. */
+  void* (*cycle_state)(const berth_plugin_call* call);
+  /** Keeps data of the plugin in place of what it has kept. @param free  called once with the data, when it is replaced
+   * and when the cycle has ended, after post_bind() or unreserve(); NULL: there is nothing to free
+   * @return 1; 0: nothing is kept, and the data stays the caller's */
+  int32_t (*set_cycle_state)(berth_plugin_call* call, void* data, void (*free)(void* data));
+  /** Another pod, which waits, is tried again whatever its backoff and without an event: once this one has passed
+   * permit(), or, asked for later, once it is bound. Nothing comes of it when the cycle fails before.
+   * @return 1; 0: no such pod is known */
+  int32_t (*activate)(berth_plugin_call* call, const char* name_space, const char* name);
 } berth_plugin_host;
+
+/** Objects of events. */
+enum {
+  BERTH_EVENT_POD = 0, /**< pods on nodes, and the pod that waits itself */
+  BERTH_EVENT_NODE = 1,
+  BERTH_EVENT_PERSISTENT_VOLUME = 2,
+  BERTH_EVENT_PERSISTENT_VOLUME_CLAIM = 3,
+  BERTH_EVENT_CSI_NODE = 4,
+  BERTH_EVENT_CSI_DRIVER = 5,
+  BERTH_EVENT_CSI_STORAGE_CAPACITY = 6,
+  BERTH_EVENT_STORAGE_CLASS = 7,
+  BERTH_EVENT_VOLUME_ATTACHMENT = 8
+};
+/** What happened to an object: bits of berth_plugin_event.actions. */
+enum {
+  BERTH_EVENT_ADD = 1,
+  BERTH_EVENT_DELETE = 2,
+  BERTH_EVENT_UPDATE_NODE_ALLOCATABLE = 4,
+  BERTH_EVENT_UPDATE_NODE_LABEL = 8,
+  BERTH_EVENT_UPDATE_NODE_TAINT = 16,
+  BERTH_EVENT_UPDATE_NODE_ANNOTATION = 64, /**< the value of a declared path */
+  BERTH_EVENT_UPDATE_POD_LABEL = 256,
+  BERTH_EVENT_UPDATE_POD_SCALE_DOWN = 512,
+  BERTH_EVENT_UPDATE_POD_TOLERATION = 1024,
+  BERTH_EVENT_UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 2048,
+  BERTH_EVENT_UPDATE = 8188, /**< any update, those of storage objects included */
+  BERTH_EVENT_ALL = 8191
+};
+typedef struct berth_plugin_event {
+  uint32_t resource; /**< BERTH_EVENT_POD and so on */
+  uint32_t actions;  /**< at least one */
+} berth_plugin_event;
+
+/** An event that queueing_hint() is asked about. Of the object's kind alone, before and after: NULL, or no text, where
+ * it was not there or is no more. A node is seen without pods. */
+typedef struct berth_plugin_change {
+  uint32_t struct_size;
+  uint32_t resource;
+  const berth_plugin_node* old_node;
+  const berth_plugin_node* new_node;
+  const berth_plugin_pod* old_pod;
+  const berth_plugin_pod* new_pod;
+  int32_t is_own; /**< the pod that waits is the object */
+  uint32_t reserved;
+  berth_plugin_text old_name; /**< of a storage object; "namespace/name" where its kind has namespaces */
+  berth_plugin_text new_name;
+} berth_plugin_change;
+
+/** Answers of queueing_hint(). */
+enum { BERTH_HINT_SKIP = 0, BERTH_HINT_QUEUE = 1 };
 
 /** The nodes of evaluate(), all or some of the cluster. */
 typedef struct berth_plugin_nodes {
@@ -237,8 +303,9 @@ struct berth_plugin {
   int32_t (*normalize)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, int64_t* scores, size_t count);
 
   /* Points before and behind the choice of a node. Where a scheduling loop runs they are called, as by `berth
-   * simulate`; elsewhere a plugin that has one is refused, since nothing would call it. No cluster is to be seen.
-   * Refusals are BERTH_CODE_UNSCHEDULABLE and BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, with a reason. */
+   * simulate`; elsewhere a plugin that has one is refused, since nothing would call it. The cluster is the scheduler's,
+   * with the pod on its node from reserve() on; pre_enqueue() sees none. Refusals are BERTH_CODE_UNSCHEDULABLE and
+   * BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, with a reason. */
 
   /** Whether the pod may be tried; a refusal, BERTH_CODE_PENDING included, keeps it out of the queue until an event. */
   int32_t (*pre_enqueue)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod);
@@ -264,6 +331,23 @@ struct berth_plugin {
   int32_t (*pre_bind)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
   /** The pod is bound. */
   void (*post_bind)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
+  /** The first plugin that does not answer BERTH_PLUGIN_SKIP binds the pod; profiles have DefaultBinder at this point,
+   * which never does. BERTH_CODE_SUCCESS: the scheduler writes the binding to the API server, and post_bind() follows
+   * when it is taken. BERTH_PLUGIN_BOUND: the plugin has written it, through a client of its own; an error where the
+   * API server is a simulated one. A refusal or BERTH_CODE_ERROR: the cycle fails. */
+  int32_t (*bind)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
+
+  /* What may help a pod that the plugin refused, in pre_enqueue(), pre_filter(), evaluate(), reserve() or permit().
+   * Asked where a queue is; elsewhere no pod waits for events. */
+
+  /** Events that the plugin wants to know of. NULL: all. */
+  const berth_plugin_event* events;
+  size_t event_count;
+  /** Whether such an event may help the pod: BERTH_HINT_QUEUE or BERTH_HINT_SKIP. Anything else, and an exception, is
+   * BERTH_HINT_QUEUE. NULL: each of them may. Pods that sign() tells alike share an answer, except about events of
+   * their own objects. No cluster is to be seen. */
+  int32_t (*queueing_hint)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod,
+                           const berth_plugin_change* change);
 };
 
 /** What a shared object exports: its plugin, which stays valid as long as the object is loaded. */

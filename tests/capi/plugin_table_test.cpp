@@ -97,6 +97,34 @@ TEST(PluginTable, HasEveryEntryThatIsCalledAndNoOther) {
   EXPECT_EQ(refusal_of([](berth_plugin& p) { p.flags |= 128; }), "flags has bits that mean nothing");
 }
 
+TEST(PluginTable, NamesEventsThatAreThere) {
+  const auto with_event = [](std::uint32_t resource, std::uint32_t actions) {
+    const berth_plugin_event event = {resource, actions};
+    return refusal_of([&](berth_plugin& p) {
+      p.events = &event;
+      p.event_count = 1;
+    });
+  };
+  EXPECT_EQ(with_event(9, BERTH_EVENT_ADD), "events[0].resource is 9, expected 0 to 8");
+  EXPECT_EQ(with_event(BERTH_EVENT_NODE, 0), "events[0].actions is 0, expected bits of BERTH_EVENT_ALL");
+  EXPECT_EQ(with_event(BERTH_EVENT_NODE, 32), "events[0].actions is 32, expected bits of BERTH_EVENT_ALL");
+  EXPECT_EQ(with_event(BERTH_EVENT_NODE, 8192), "events[0].actions is 8192, expected bits of BERTH_EVENT_ALL");
+  EXPECT_EQ(refusal_of([](berth_plugin& p) { p.event_count = 1; }), "events is NULL");
+  const berth_plugin_event events[] = {{BERTH_EVENT_NODE, BERTH_EVENT_ADD}};
+  EXPECT_EQ(refusal_of([&](berth_plugin& p) {
+              p.flags = BERTH_PLUGIN_SCORES;
+              p.filter_changed = nullptr;
+              p.pre_filter = nullptr;
+              p.events = events;
+            }),
+            "events is there, which nothing reads without a point that refuses pods");
+  ScriptedPlugin script;
+  berth_plugin table = *script.table();
+  table.events = events;
+  table.event_count = 1;
+  EXPECT_NE(engine_with({&table}, config_with_scripted()), nullptr);
+}
+
 TEST(PluginTable, HasANameOfItsOwn) {
   EXPECT_EQ(refusal_of([](berth_plugin& p) { p.name = nullptr; }), "the plugin has no name");
   EXPECT_NE(refusal_of([](berth_plugin& p) { p.name = "NodeAffinity"; }).find("kube-scheduler has a plugin named"),

@@ -122,7 +122,10 @@ std::string calls_of(std::vector<std::string> command, const std::vector<std::st
                                         "apiVersion: kubescheduler.config.k8s.io/v1\n"
                                         "kind: KubeSchedulerConfiguration\n"
                                         "profiles:\n"
-                                        "  - plugins: {multiPoint: {enabled: [{name: Points}]}}\n"
+                                        "  - plugins:\n"
+                                        "      multiPoint: {enabled: [{name: Points}]}\n"
+                                        "      bind: {disabled: [{name: '*'}],\n"
+                                        "             enabled: [{name: Points}, {name: DefaultBinder}]}\n"
                                         "    pluginConfig: [{name: Points, args: {log: " +
                                             log + "}}]\n");
   for (const char* more : {"--plugin", BERTH_LOOP_POINTS_PLUGIN, "-o", "json", "--config"}) command.emplace_back(more);
@@ -136,8 +139,8 @@ std::string calls_of(std::vector<std::string> command, const std::vector<std::st
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string calls_at_points(const std::vector<std::string>& modes, Json& report) {
-  return calls_of({"simulate", "--until", "1s"}, modes, report);
+std::string calls_at_points(const std::vector<std::string>& modes, Json& report, const std::string& until = "1s") {
+  return calls_of({"simulate", "--until", until}, modes, report);
 }
 
 std::string calls_of_schedule(const std::vector<std::string>& modes, Json& report) {
@@ -180,6 +183,50 @@ TEST(PluginPoints, RefusalsEndTheCycleAndAreUnreserved) {
     EXPECT_EQ(calls.find("postBind"), std::string::npos) << mode << ": " << calls;
     EXPECT_EQ(report["summary"]["running"], 0) << mode;
   }
+}
+
+TEST(PluginPoints, BindWritesTheBindingThroughTheScheduler) {
+  Json report;
+  const std::string calls = calls_at_points({"binds"}, report);
+  EXPECT_NE(calls.find("preBind p0\nbind p0\npostBind p0\non a\n"), std::string::npos) << calls;
+  EXPECT_EQ(report["summary"]["running"], 1);
+  EXPECT_EQ(calls_of_schedule({"binds"}, report).find("postBind p0") != std::string::npos, true);
+  EXPECT_EQ(report["placements"].size(), 1u) << report;
+}
+
+TEST(PluginPoints, BindThatRefusesOrHasNoApiServerFailsTheCycle) {
+  Json report;
+  for (const auto& [mode, text] :
+       {std::pair("unwritten", "not to be written"), std::pair("bound", "the API server is a simulated one")}) {
+    const std::string calls = calls_of_schedule({mode}, report);
+    EXPECT_NE(calls.find("unreserve p0\n"), std::string::npos) << mode << ": " << calls;
+    ASSERT_EQ(report["unplaced"].size(), 1u) << mode << ": " << report;
+    EXPECT_NE(report["unplaced"][0]["message"].dump().find(text), std::string::npos) << report;
+  }
+}
+
+TEST(PluginPoints, KeepStateInACycleAndSeeTheCluster) {
+  Json report;
+  const std::string calls = calls_at_points({"keeps"}, report);
+  EXPECT_NE(calls.find("reserve p0\npods 1, state 0\nfreed 1\npermit p0\n"), std::string::npos) << calls;
+  EXPECT_NE(calls.find("postBind p0\nkept 2\non a\nfreed 2\n"), std::string::npos) << calls;
+}
+
+TEST(PluginPoints, HintsSayWhichEventsHelpAPod) {
+  Json report;
+  std::string calls = calls_at_points({"late", "open"}, report, "20s");
+  EXPECT_NE(calls.find("\nhint p1\n"), std::string::npos) << calls;
+  EXPECT_EQ(report["summary"]["running"], 1) << calls;
+  calls = calls_at_points({"late", "helps"}, report, "20s");
+  EXPECT_NE(calls.find("\nhint p1 helps\n"), std::string::npos) << calls;
+  EXPECT_EQ(report["summary"]["running"], 2) << calls;
+}
+
+TEST(PluginPoints, ActivateTriesAPodWithoutAnEvent) {
+  Json report;
+  const std::string calls = calls_at_points({"late", "wakes"}, report, "20s");
+  EXPECT_NE(calls.find("permit p1\nactivated 1 0\n"), std::string::npos) << calls;
+  EXPECT_EQ(report["summary"]["running"], 2) << calls;
 }
 
 TEST(PluginPoints, PostFilterIsAskedAboutPodsThatNoNodeTook) {

@@ -70,7 +70,7 @@ void SchedulingLoop::bind_pod(BindingTask& task) {
   calls_.add({task.cycle.pod(), PodBinding{pod.namespace_, pod.name, task.cycle.node_name(), pod.stored_uid},
               task.info.attempts == 1 ? task.info.timestamp_us : 0},
              [this, &task](const StoreStatus& status) {
-               const std::string what = "running Bind plugin \"DefaultBinder\": ";
+               const std::string what = "running Bind plugin \"" + task.cycle.binder() + "\": ";
                finish_binding(task, status.is_success() ? "" : what + status.message);
              });
 }

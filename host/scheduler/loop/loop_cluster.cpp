@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "host/framework/host_plugin.h"
 #include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
 
@@ -84,6 +85,12 @@ void LoopCluster::take(std::span<const WatchEvent> events) {
   }
   changed_selectors_.clear();
   if (!changes_.empty()) backend_->apply(changes_);
+}
+
+void LoopCluster::take_new_plugin_data() {
+  bool is_new = false;
+  for (const auto& plugin : options_.engine.host_plugins) is_new = plugin->take_new_data() || is_new;
+  if (is_new) post_filter_.reset();  // it remembers whom no eviction helps
 }
 
 void LoopCluster::forget_failures() {

@@ -39,6 +39,8 @@ class LoopCluster {
 
   /// Events of one moment, in order. Cache and engine are in the same state afterwards, whatever the events say.
   void take(std::span<const WatchEvent> events);
+  /// What plugins on the host have published since is read from now on.
+  void take_new_plugin_data();
   /// Pods that the cache had elsewhere than the events of the last take() say: a text each. Empty afterwards.
   std::vector<std::string> take_mismatches() { return std::exchange(mismatches_, {}); }
   /// Appends the events that lead from what this knows to what there is; pods left out.

@@ -77,13 +77,18 @@ void LoopCluster::evaluate(Explanation& explanation, ExplainDepth depth, const T
   take(explanation, names);
 }
 
-PodPtr SchedulingLoop::find_pod(std::string_view name_space, std::string_view name) const {
+PodPtr SchedulingLoop::find_queued(std::string_view name_space, std::string_view name) const {
   Pod key;
   key.namespace_ = name_space;
   key.name = name;
   if (const std::optional<QueuedPodInfo> queued = queue_.find(key)) return queued->pod;
   if (synchronous_preemption_ && same_name(*synchronous_preemption_->info.pod, key))
     return synchronous_preemption_->info.pod;
+  return nullptr;
+}
+
+PodPtr SchedulingLoop::find_pod(std::string_view name_space, std::string_view name) const {
+  if (PodPtr queued = find_queued(name_space, name)) return queued;
   return cluster_.find_on_node(name_space, name);
 }
 

@@ -24,6 +24,7 @@ struct LoopOptions {
   std::int32_t evictions_per_minute_max = 0;  ///< by the loop's clock; later ones wait for their turn. 0: no limit
   /// Plugins from outside at PreEnqueue, PostFilter, Reserve, Permit, PreBind, Bind and PostBind.
   PluginRegistry plugins = {};
+  bool has_api_server = false;                      ///< FrameworkHandle::has_api_server
   std::int64_t max_unschedulable_us = 300'000'000;  ///< then a pod that cannot be placed is tried again all the same
   std::size_t batch_pods_max = 1024;                ///< pods that are handed to the engine at once
   std::size_t unbound_pods_max = 100'000;           ///< decided and not yet bound; beyond it no pod is tried

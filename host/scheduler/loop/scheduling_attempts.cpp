@@ -49,6 +49,7 @@ std::string_view to_string(AttemptResult result) {
 
 /// @return pods that were popped
 std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
+  cluster_.take_new_plugin_data();
   const std::size_t unbound_room = options_.unbound_pods_max - tasks_.size();
   std::vector<PodToPlace> pods;
   if (opportunistic_.empty()) pods = next_batch(std::min({pods_max, options_.batch_pods_max, unbound_room}));

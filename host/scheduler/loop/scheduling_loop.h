@@ -133,6 +133,8 @@ class SchedulingLoop : private AssumedPods {
   std::function<bool(const Pod&)> make_pre_bind_cancel();
   void add_pending_pods(const StoreContents& start);
 
+  PodPtr find_queued(std::string_view name_space, std::string_view name) const;
+
   // Events
   void note_pod(const ObjectChange<Pod>& change);
   void note_generation(const StoredPod& pod);

@@ -172,6 +172,38 @@ class DevicePlugin : public HostPlugin {
   }
 };
 
+/// Refuses every node until its data says otherwise.
+class DoorPlugin : public DevicePlugin {
+ public:
+  std::uint64_t version() const noexcept override { return taken_; }
+  bool take_new_data() const noexcept override { return std::exchange(taken_, published) != published; }
+  void evaluate(const HostQuery&, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override {
+    if (taken_ > 0) return;
+    for (std::size_t i = 0; i < nodes.size(); ++i) answers.refuse(i, StatusCode::kUnschedulable, {"the door is shut"});
+  }
+  Status filter_changed(const HostQuery&, const NodeInfo&, std::span<const Pod* const>,
+                        std::span<const Pod* const>) const override {
+    return taken_ > 0 ? Status() : Status{StatusCode::kUnschedulable, "", {"the door is shut"}};
+  }
+  std::uint64_t published = 0;
+
+ private:
+  mutable std::uint64_t taken_ = 0;
+};
+
+TEST_F(SchedulingLoopTest, NewDataOfAPluginIsReadByTheNextAttempt) {
+  const auto door = std::make_shared<DoorPlugin>();
+  options.engine.host_plugins = {door};
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open();
+  settle();
+  EXPECT_EQ(attempts, Lines{"p unschedulable"});
+  door->published = 1;
+  advance_s(400);
+  EXPECT_EQ(attempts, (Lines{"p unschedulable", "p scheduled"}));
+}
+
 constexpr std::string_view kMissing =
     "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\"";
 
