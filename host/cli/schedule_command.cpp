@@ -81,10 +81,13 @@ ExitCode run(const ScheduleCommand& command) {
   options.preemption = preemption_options(command, options.engine.seed);
   ProgressBar bar("placing");
   options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
-  PluginRegistry plugins;
-  register_loop_plugins(options.engine.host_plugins, plugins);
+  const auto by_loop = [&] {
+    PluginRegistry plugins;
+    register_loop_plugins(options.engine.host_plugins, plugins);
+    return schedule_by_loop(input.objects, options, plugins);
+  };
   const ScheduleResult result =
-      plugins.empty() ? schedule(input.objects, options) : schedule_by_loop(input.objects, options, plugins);
+      have_loop_points(options.engine.host_plugins) ? by_loop() : schedule(input.objects, options);
   bar.clear();
   if (!command.input.quiet) say_other_backend(options.engine, result);
   write_result(command, input.objects, result);

@@ -32,7 +32,6 @@ class PluginRegistry {
   /// @throws std::invalid_argument when the name is registered already
   void add(std::string name, PluginFactory factory);
   const PluginFactory* find(std::string_view name) const;  ///< null when unknown
-  bool empty() const { return factories_.empty(); }
 
  private:
   std::map<std::string, PluginFactory, std::less<>> factories_;

@@ -52,6 +52,7 @@ class AbiPlugin : public HostPlugin {
 
   // Points of a scheduling loop, with what it lets plugins use.
   bool joins_loop() const;
+  bool tells_of_events() const;
   Status pre_enqueue(const Pod& pod) const;
   PostFilterAnswer post_filter(const RefusedPod& refused, const FrameworkHandle& loop) const;
   Status reserve_on(const PodOnNode& pod, const FrameworkHandle& loop) const;

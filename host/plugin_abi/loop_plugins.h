@@ -6,7 +6,9 @@
 
 namespace berth {
 
-/// Adds those of include/berth/plugin.h that join points of a scheduling loop, by their names.
+/// Whether one of include/berth/plugin.h joins a point before or behind the choice of a node.
+bool have_loop_points(const HostPlugins& plugins);
+/// Adds those of include/berth/plugin.h that join such points, or say something of events, by their names.
 /// @param plugins  of the loop's engine; others are left out
 void register_loop_plugins(const HostPlugins& plugins, PluginRegistry& registry);
 

@@ -63,8 +63,11 @@ class LoopPlugin : public PreEnqueuePlugin,
 bool AbiPlugin::joins_loop() const {
   const berth_plugin& t = table_.table;
   return t.pre_enqueue != nullptr || t.post_filter != nullptr || t.reserve != nullptr || t.permit != nullptr ||
-         t.pre_bind != nullptr || t.bind != nullptr || t.post_bind != nullptr || t.events != nullptr ||
-         t.queueing_hint != nullptr;
+         t.pre_bind != nullptr || t.bind != nullptr || t.post_bind != nullptr;
+}
+
+bool AbiPlugin::tells_of_events() const {
+  return table_.table.events != nullptr || table_.table.queueing_hint != nullptr;
 }
 
 /// Calls `function(self, call, pod, node name)`.
@@ -175,10 +178,17 @@ void AbiPlugin::post_bind(const PodOnNode& pod, const FrameworkHandle& loop) con
   tell_on_node(pod, loop, table_.table.post_bind);
 }
 
+bool have_loop_points(const HostPlugins& plugins) {
+  return std::ranges::any_of(plugins, [](const auto& plugin) {
+    const auto* const abi = dynamic_cast<const AbiPlugin*>(plugin.get());
+    return abi != nullptr && abi->joins_loop();
+  });
+}
+
 void register_loop_plugins(const HostPlugins& plugins, PluginRegistry& registry) {
   for (const auto& plugin : plugins) {
     auto abi = std::dynamic_pointer_cast<const AbiPlugin>(plugin);
-    if (abi == nullptr || !abi->joins_loop()) continue;
+    if (abi == nullptr || (!abi->joins_loop() && !abi->tells_of_events())) continue;
     const std::string name(abi->name());
     registry.add(name, [abi = std::move(abi)](const Profile&, const FrameworkHandle& handle) {
       return std::make_unique<LoopPlugin>(abi, handle);
