@@ -142,17 +142,21 @@ func (t *T) finish() {
 			return fmt.Sprintf("the fault %q never struck", rule.Name)
 		})
 	}
-	var missing []string
-	// An event whose writing failed is tried again after ten seconds at most, and a quarter more.
+	t.told()
+	if problems := t.Observer.Problems(); len(problems) > 0 {
+		t.fail("third party: %s", strings.Join(problems, "; "))
+	}
+}
+
+// told waits for the Scheduled events of bound pods. An event whose writing failed is tried again after ten seconds at most, and a
+// quarter more.
+func (t *T) told() {
 	t.eventually(15*time.Second, func() string {
-		if missing = t.Observer.WithoutEvent(); len(missing) > 0 && !t.eventless {
+		if missing := t.Observer.WithoutEvent(); len(missing) > 0 && !t.eventless {
 			return fmt.Sprint("no Scheduled event of ", missing)
 		}
 		return ""
 	})
-	if problems := t.Observer.Problems(); len(problems) > 0 {
-		t.fail("third party: %s", strings.Join(problems, "; "))
-	}
 }
 
 func (t *T) fail(format string, values ...any) { panic(failure(fmt.Sprintf(format, values...))) }
