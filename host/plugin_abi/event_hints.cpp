@@ -68,7 +68,7 @@ class NodeView {
 /// Of pods that the plugin signs alike, or of one.
 class PreparedEventHints : public PreparedHints {
  public:
-  /// @param like  one of those that are signed alike; null: each pod is asked about by itself
+  /// @param like  one of them
   PreparedEventHints(std::shared_ptr<const AbiPlugin> plugin, PodPtr like)
       : plugin_(std::move(plugin)), like_(std::move(like)) {}
 
@@ -98,8 +98,7 @@ class PreparedEventHints : public PreparedHints {
 
  private:
   QueueingHint ask(const Pod* waiting, const berth_plugin_change& change) const {
-    if (waiting == nullptr) waiting = like_.get();
-    return waiting == nullptr ? QueueingHint::kAskEach : plugin_->hint(*waiting, change);
+    return plugin_->hint(waiting != nullptr ? *waiting : *like_, change);
   }
 
   std::shared_ptr<const AbiPlugin> plugin_;
@@ -121,9 +120,18 @@ class EventHints : public QueueingHints {
     const std::optional<std::string> signature = ask_signature(*plugin_, pod);
     key.more += signature ? 's' : 'p';
     append_text(signature ? *signature : pod.uid(), key.more);
+    if (signature) return;
+    // What may change while the pod waits, so that another version of it has hints of its own.
+    key.spec = true;
+    append_text(pod.labels.bytes(), key.more);
+    for (const DeclaredValue& declared : pod.rare().declared) {
+      append_text(std::to_string(declared.path), key.more);
+      append_text(declared.value, key.more);
+    }
+    key.more += '.';
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<PreparedEventHints>(plugin_, ask_signature(*plugin_, pod) ? copy_of(pod) : nullptr);
+    return std::make_unique<PreparedEventHints>(plugin_, copy_of(pod));
   }
 
  private:
