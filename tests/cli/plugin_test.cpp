@@ -190,7 +190,7 @@ TEST(PluginPoints, BindWritesTheBindingThroughTheScheduler) {
   const std::string calls = calls_at_points({"binds"}, report);
   EXPECT_NE(calls.find("preBind p0\nbind p0\npostBind p0\non a\n"), std::string::npos) << calls;
   EXPECT_EQ(report["summary"]["running"], 1);
-  EXPECT_EQ(calls_of_schedule({"binds"}, report).find("postBind p0") != std::string::npos, true);
+  EXPECT_NE(calls_of_schedule({"binds"}, report).find("postBind p0"), std::string::npos);
   EXPECT_EQ(report["placements"].size(), 1u) << report;
 }
 
@@ -220,6 +220,19 @@ TEST(PluginPoints, HintsSayWhichEventsHelpAPod) {
   calls = calls_at_points({"late", "helps"}, report, "20s");
   EXPECT_NE(calls.find("\nhint p1 helps\n"), std::string::npos) << calls;
   EXPECT_EQ(report["summary"]["running"], 2) << calls;
+}
+
+/// The plugin signs no pod.
+TEST(PluginPoints, HintsAreAskedAboutNodes) {
+  const std::string scenario = write_file("later.yaml",
+                                          "apiVersion: berth.dev/v1alpha1\nkind: BerthScenario\nactions:\n"
+                                          "  - at: 5s\n    create:\n"
+                                          "      - {apiVersion: v1, kind: Node, metadata: {name: later},\n"
+                                          "         status: {allocatable: {cpu: '4', memory: 8Gi, pods: '9'}}}\n");
+  Json report;
+  const std::string calls = calls_of({"simulate", "--until", "20s", scenario}, {"late"}, report);
+  EXPECT_NE(calls.find("hint later\n"), std::string::npos) << calls;
+  EXPECT_EQ(report["summary"]["running"], 0) << calls;
 }
 
 TEST(PluginPoints, ActivateTriesAPodWithoutAnEvent) {
