@@ -39,7 +39,7 @@ void TopologyCounts::replace_column(std::int32_t column, DomainColumn with) {
 // Tables
 
 TopologyCounts::Table& TopologyCounts::write(std::int32_t table) {
-  Table& mine = tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage].write();
+  Table& mine = tables_.write(page_of(table))[place_of(table)].write();
   mine.version = versions_.next();
   return mine;
 }

@@ -217,9 +217,10 @@ class TopologyCounts {
   std::int32_t existing_with_guests(const Table& table) const;
   std::int64_t domains_with(std::int32_t index, std::int64_t count) const;
   std::int64_t lowest_possible(std::int32_t index) const;
-  const Table& at(std::int32_t table) const {
-    return *tables_.read(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
-  }
+  /// Unsigned, which divides by a shift.
+  static std::size_t page_of(std::int32_t table) { return static_cast<std::uint32_t>(table) / kTablesPerPage; }
+  static std::size_t place_of(std::int32_t table) { return static_cast<std::uint32_t>(table) % kTablesPerPage; }
+  const Table& at(std::int32_t table) const { return *tables_.read(page_of(table))[place_of(table)]; }
   Table& write(std::int32_t table);
   void note_move(Table& table, std::int64_t from, std::int64_t to);
   std::int32_t domain_set(const Table& table);

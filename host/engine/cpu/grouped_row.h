@@ -133,7 +133,7 @@ class GroupedRow {
 
  private:
   template <class Counts>
-  friend class GroupTopology;
+  friend struct RowTerms;
   template <class Counts, class Place>
   friend class GroupedSelection;
   template <class Place>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 
 #include "host/engine/cpu/grouped_row.h"
@@ -12,80 +14,101 @@
 
 namespace berth {
 
+/// What GroupTopology reads of a row, the same for all of its groups. Spans, since a selection asks for the lengths of
+/// all lists at each group, and that of a vector is computed from two pointers.
+template <class Counts>
+struct RowTerms {
+  RowTerms(const GroupedRow& row, const Counts& counts_of_domains, const SelectionScratch& selection)
+      : hard_spreads(row.program_->hard),
+        soft_spreads(row.program_->soft),
+        scored_tables(row.program_->scores),
+        hard(row.reads_.hard),
+        soft(row.reads_.soft),
+        affinity(row.reads_.affinity),
+        anti(row.reads_.anti),
+        existing_anti(row.reads_.existing_anti),
+        scores(row.reads_.scores),
+        affinity_index(row.reads_.affinity_index),
+        score_index(row.reads_.score_index),
+        matches_itself(row.program_->matches_itself),
+        counts(counts_of_domains),
+        scratch(selection) {}
+
+  std::span<const HardSpread> hard_spreads;
+  std::span<const SoftSpread> soft_spreads;
+  std::span<const ScoredTable> scored_tables;
+  std::span<const TableRead> hard, soft, affinity, anti, existing_anti, scores;
+  std::size_t affinity_index, score_index;
+  bool matches_itself;
+  const Counts& counts;
+  const SelectionScratch& scratch;
+};
+
 /// A group as batching/topology_rules.h reads it. Its nodes have every key of hard constraints and required affinity,
 /// and terms of anti-affinity that are read by count keep nodes out of all groups (TableReads).
 template <class Counts>
 class GroupTopology {
  public:
-  GroupTopology(const GroupedRow& row, const NodeGroups::Group& group, std::int64_t live, const Counts& counts,
-                const SelectionScratch& scratch)
-      : program_(*row.program_),
-        reads_(row.reads_),
-        group_(group),
-        live_(live),
-        cell_(row.groups_.cell_of(group)),
-        counts_(counts),
-        scratch_(scratch) {}
+  GroupTopology(const RowTerms<Counts>& terms, const NodeGroups::Group& group, const NodeCells::Cell& cell,
+                std::int64_t live)
+      : terms_(terms), group_(group), cell_(cell), live_(live) {}
 
-  std::int32_t hard_size() const { return size(reads_.hard); }
-  const HardSpread& hard(std::int32_t h) const { return at(program_.hard, h); }
+  std::int32_t hard_size() const { return size(terms_.hard); }
+  const HardSpread& hard(std::int32_t h) const { return at(terms_.hard_spreads, h); }
   bool lacks_hard_key(std::int32_t) const { return false; }
-  std::int64_t hard_count(std::int32_t h) const { return count(at(reads_.hard, h)); }
-  std::int64_t hard_minimum(std::int32_t h) const { return at(scratch_.minima, h); }
+  std::int64_t hard_count(std::int32_t h) const { return count(at(terms_.hard, h)); }
+  std::int64_t hard_minimum(std::int32_t h) const { return terms_.scratch.minima[static_cast<std::size_t>(h)]; }
 
-  std::int32_t affinity_size() const { return size(reads_.affinity); }
+  std::int32_t affinity_size() const { return size(terms_.affinity); }
   bool lacks_affinity_key(std::int32_t) const { return false; }
   /// Of terms that are read by count: 1 where the nodes have pods for all of them, else 0.
   std::int64_t affinity_count(std::int32_t t) const {
-    const TableRead& read = at(reads_.affinity, t);
-    return read.by_count() ? group_.counts[reads_.affinity_index] : count_in_domain(read);
+    const TableRead& read = at(terms_.affinity, t);
+    return read.by_count() ? group_.counts[terms_.affinity_index] : count_in_domain(read);
   }
-  bool no_pod_matches_affinity() const { return scratch_.no_pod_matches_affinity; }
-  bool matches_itself() const { return program_.matches_itself; }
-  std::int32_t anti_size() const { return size(reads_.anti); }
-  std::int64_t anti_count(std::int32_t t) const { return count_by_domain(at(reads_.anti, t)); }
-  std::int32_t existing_anti_size() const { return size(reads_.existing_anti); }
-  std::int64_t existing_anti_count(std::int32_t t) const { return count_by_domain(at(reads_.existing_anti, t)); }
+  bool no_pod_matches_affinity() const { return terms_.scratch.no_pod_matches_affinity; }
+  bool matches_itself() const { return terms_.matches_itself; }
+  std::int32_t anti_size() const { return size(terms_.anti); }
+  std::int64_t anti_count(std::int32_t t) const { return count_by_domain(at(terms_.anti, t)); }
+  std::int32_t existing_anti_size() const { return size(terms_.existing_anti); }
+  std::int64_t existing_anti_count(std::int32_t t) const { return count_by_domain(at(terms_.existing_anti, t)); }
 
-  std::int32_t soft_size() const { return size(reads_.soft); }
-  const SoftSpread& soft(std::int32_t s) const { return at(program_.soft, s); }
+  std::int32_t soft_size() const { return size(terms_.soft); }
+  const SoftSpread& soft(std::int32_t s) const { return at(terms_.soft_spreads, s); }
   bool has_soft_label(std::int32_t s) const { return cell_.soft_labels.contains(static_cast<std::size_t>(s)); }
-  std::int32_t soft_domain(std::int32_t s) const { return domain(at(reads_.soft, s)); }
-  std::int64_t soft_count(std::int32_t s) const { return count(at(reads_.soft, s)); }
+  std::int32_t soft_domain(std::int32_t s) const { return domain(at(terms_.soft, s)); }
+  std::int64_t soft_count(std::int32_t s) const { return count(at(terms_.soft, s)); }
   bool is_ignored() const { return cell_.ignored; }
   std::int64_t node_count() const { return live_; }
 
-  std::int32_t preferred_size() const { return size(reads_.scores); }
-  std::int64_t preferred_multiplier(std::int32_t t) const { return at(program_.scores, t).multiplier; }
-  std::int64_t preferred_count(std::int32_t t) const { return count_by_domain(at(reads_.scores, t)); }
+  std::int32_t preferred_size() const { return size(terms_.scores); }
+  std::int64_t preferred_multiplier(std::int32_t t) const { return at(terms_.scored_tables, t).multiplier; }
+  std::int64_t preferred_count(std::int32_t t) const { return count_by_domain(at(terms_.scores, t)); }
   std::int64_t folded_score() const {
-    return reads_.score_index == TableReads::kNone ? 0 : group_.counts[reads_.score_index];
+    return terms_.score_index == TableReads::kNone ? 0 : group_.counts[terms_.score_index];
   }
 
  private:
   template <class Term>
-  static std::int32_t size(const std::vector<Term>& terms) {
+  static std::int32_t size(std::span<const Term> terms) {
     return static_cast<std::int32_t>(terms.size());
   }
   template <class Term>
-  static const Term& at(const std::vector<Term>& terms, std::int32_t index) {
+  static const Term& at(std::span<const Term> terms, std::int32_t index) {
     return terms[static_cast<std::size_t>(index)];
   }
   std::int32_t domain(const TableRead& read) const { return cell_.domains[static_cast<std::size_t>(read.coarse)]; }
-  std::int64_t count_in_domain(const TableRead& read) const { return counts_.count(read.table, domain(read)); }
+  std::int64_t count_in_domain(const TableRead& read) const { return terms_.counts.count(read.table, domain(read)); }
   std::int64_t count(const TableRead& read) const {
     return read.by_count() ? group_.counts[read.count_index] : count_in_domain(read);
   }
   /// 0 for terms whose counts are folded into the group.
   std::int64_t count_by_domain(const TableRead& read) const { return read.by_count() ? 0 : count_in_domain(read); }
 
-  const TopologyProgram& program_;
-  const TableReads& reads_;
+  const RowTerms<Counts>& terms_;
   const NodeGroups::Group& group_;
-  std::int64_t live_;
   const NodeCells::Cell& cell_;
-  const Counts& counts_;
-  const SelectionScratch& scratch_;
+  std::int64_t live_;
 };
 
 /// One selection.
@@ -94,7 +117,13 @@ class GroupedSelection {
  public:
   GroupedSelection(const GroupedRow& row, const SlotKeys& keys, const Counts& counts, const ExcludedNodes& excluded,
                    std::span<const ExtraPlace<Place>> extras, SelectionScratch& scratch)
-      : row_(row), keys_(keys), counts_(counts), excluded_(excluded), extras_(extras), scratch_(scratch) {
+      : row_(row),
+        keys_(keys),
+        counts_(counts),
+        excluded_(excluded),
+        extras_(extras),
+        scratch_(scratch),
+        terms_(row, counts, scratch) {
     if (!excluded.empty() && !row.groups_.knows_all_nodes())
       throw std::logic_error("GroupedRow::select: excluded nodes, and groups that know their best node only");
   }
@@ -141,13 +170,14 @@ class GroupedSelection {
   using GroupState = SelectionScratch::GroupState;
 
   GroupTopology<Counts> topology_of(const NodeGroups::Group& group, const GroupState& state) const {
-    return {row_, group, state.live, counts_, scratch_};
+    return {terms_, group, row_.groups_.cell_of(group), state.live};
   }
   template <class Body>
   void for_each_passing(Body body) {
-    const std::vector<std::int32_t>& active = row_.groups_.active();
+    const std::span<const std::int32_t> active = row_.groups_.active();
+    GroupState* const states = scratch_.groups.data();
     for (std::size_t a = 0; a < active.size(); ++a)
-      if (scratch_.groups[a].passes) body(row_.groups_.group(active[a]), scratch_.groups[a]);
+      if (states[a].passes) body(row_.groups_.group(active[a]), states[a]);
   }
 
   /// Notes which groups the topology rules accept. @return their feasible nodes and the extra ones
@@ -156,13 +186,14 @@ class GroupedSelection {
     scratch_.minima.resize(program.hard.size());
     for (std::size_t h = 0; h < program.hard.size(); ++h) scratch_.minima[h] = global_minimum(program.hard[h], counts_);
     scratch_.no_pod_matches_affinity = no_pod_matches_affinity(program, counts_);
-    const std::vector<std::int32_t>& active = row_.groups_.active();
+    const std::span<const std::int32_t> active = row_.groups_.active();
     scratch_.groups.resize(active.size());
+    GroupState* const states = scratch_.groups.data();
     if (!excluded_.empty()) row_.groups_.live_outside(excluded_, scratch_.live_outside);
     auto feasible_count = static_cast<std::int64_t>(extras_.size());
     for (std::size_t a = 0; a < active.size(); ++a) {
       const NodeGroups::Group& group = row_.groups_.group(active[a]);
-      GroupState& state = scratch_.groups[a];
+      GroupState& state = states[a];
       state.live = excluded_.empty() ? group.live : scratch_.live_outside[a];
       state.passes = state.live > 0 && topology_accepts(topology_of(group, state));
       if (state.passes) feasible_count += state.live;
@@ -267,6 +298,7 @@ class GroupedSelection {
   const ExcludedNodes& excluded_;
   std::span<const ExtraPlace<Place>> extras_;
   SelectionScratch& scratch_;
+  RowTerms<Counts> terms_;
 };
 
 template <class Place>

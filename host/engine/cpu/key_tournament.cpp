@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 #include "host/engine/cpu/slot_kernel.h"
 
@@ -19,14 +20,14 @@ std::int32_t parent_count(std::int32_t entries) { return (entries + kArity - 1) 
 
 }  // namespace
 
-KeyTournament::KeyTournament(std::int32_t node_count, int slot_count)
+KeyTournament::KeyTournament(std::int32_t node_count, int slot_count, bool finds_best)
     : node_count_(node_count), slot_count_(slot_count) {
   std::int32_t entries = std::max(node_count, 1);
   for (;; entries = parent_count(entries)) {
     const std::int32_t page_entries = std::min(kPageNodes, parent_count(entries) * kArity);
     levels_.emplace_back(page_of(entries + kPageNodes - 1), static_cast<std::size_t>(page_entries * slot_count), 0);
     top_entries_ = entries;
-    if (entries <= kTopEntries) break;
+    if (entries <= kTopEntries || !finds_best) break;
   }
 }
 
@@ -56,7 +57,8 @@ void KeyTournament::prefetch(std::int32_t node) const {
   constexpr int kKeysPerLine = 8;
   // The keys of the node and its siblings lie together, and so do those of their parent and its siblings.
   std::int32_t entry = node;
-  for (std::size_t l = 0; l < std::min<std::size_t>(2, levels_.size() - 1); ++l, entry /= kArity) {
+  const std::size_t levels = std::clamp<std::size_t>(levels_.size() - 1, 1, 2);
+  for (std::size_t l = 0; l < levels; ++l, entry /= kArity) {
     const NodeKey* keys = read(l, entry / kArity * kArity);
     for (int k = 0; k < kArity * slot_count_; k += kKeysPerLine) __builtin_prefetch(keys + k, 1);
   }
@@ -83,6 +85,7 @@ std::int32_t KeyTournament::first_with(NodeKey key, int slot, std::size_t level,
 }
 
 KeyTournament::Best KeyTournament::best(int slot, NodeOrder order) const {
+  if (top_entries_ > kTopEntries) throw std::logic_error("KeyTournament::best: made without finds_best");
   const NodeKey* top = levels_.back().read(0) + slot;
   NodeKey key = 0;
   std::int32_t entry = 0;

@@ -19,7 +19,8 @@ class KeyTournament {
  public:
   KeyTournament() = default;
   /// Every key is 0.
-  KeyTournament(std::int32_t node_count, int slot_count);
+  /// @param finds_best  best() and best_outside() will be called: without, there are keys alone
+  KeyTournament(std::int32_t node_count, int slot_count, bool finds_best);
 
   NodeKey key(int slot, std::int32_t node) const { return key_at(levels_.front(), slot, node); }
   /// [slot_count] of a node. After a change call climb() for the node, or rebuild().

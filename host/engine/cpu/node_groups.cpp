@@ -172,7 +172,12 @@ void NodeGroups::set_live(std::int32_t node, bool live) {
 
 void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
   std::vector<Entry>& heap = group(g).heap_;
+  const bool replaces_best = !heap.empty() && heap.front().node == entry.node;  // as after most placements
   heap.push_back(entry);
+  if (replaces_best) {
+    std::pop_heap(heap.begin(), heap.end(), Entry::is_worse);  // the last entry goes down from the front
+    return heap.pop_back();
+  }
   if (heap.size() <= kStaleFactor * static_cast<std::size_t>(group(g).live) + kStaleSpare) {
     std::push_heap(heap.begin(), heap.end(), Entry::is_worse);
     return;

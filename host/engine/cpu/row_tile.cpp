@@ -68,14 +68,16 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
   }
   node_sides_version = table_.node_sides_version();
   shares_base_ = tracked_slots_.empty();
-  for (std::size_t s = 0; s < classes_.size(); ++s)
+  for (std::size_t s = 0; s < classes_.size(); ++s) {
+    finds_best_ = finds_best_ || !has_topology(static_cast<int>(s));
     shares_base_ = shares_base_ && node_sides_[s] == node_sides_.front() && !has_topology(static_cast<int>(s));
+  }
   take_storage(retired);
 }
 
 void RowTile::take_storage(RowTile* retired) {
   if (retired != nullptr && retired->slot_count_ == slot_count_ && retired->node_count_ == node_count_ &&
-      retired->shares_base_ == shares_base_) {
+      retired->shares_base_ == shares_base_ && retired->finds_best_ == finds_best_) {
     base_ = std::move(retired->base_);
     keys_ = std::move(retired->keys_);
     base_.fill(-1);
@@ -84,7 +86,7 @@ void RowTile::take_storage(RowTile* retired) {
   }
   if (!shares_base_)
     base_ = Pages<std::int32_t>(pages_for(node_count_), static_cast<std::size_t>(kPageNodes * slot_count_), -1);
-  keys_ = KeyTournament(node_count_, slot_count_);
+  keys_ = KeyTournament(node_count_, slot_count_, finds_best_);
 }
 
 int RowTile::slot_of(std::int32_t pod_class) const {

@@ -54,6 +54,7 @@ class RowTile {
 
   std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
   using Best = KeyTournament::Best;
+  /// Of a slot without a topology program, as best_outside().
   Best best(int slot, NodeOrder order) const { return keys_.best(slot, order); }
   /// Above 0: feasible; below 0: feasible, but left out.
   NodeKey key(int slot, std::int32_t node) const { return keys_.key(slot, node); }
@@ -136,6 +137,7 @@ class RowTile {
   std::vector<int> port_slots_;
   LaneParams lanes_;
 
+  bool finds_best_ = false;   ///< some slot has no topology program: others are selected from in groups
   bool shares_base_ = false;  ///< all slots have one node side whose normalisers never move: its totals serve as base
   Pages<std::int32_t> base_;  ///< per node and slot; empty when shared
   KeyTournament keys_;
