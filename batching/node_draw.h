@@ -34,7 +34,8 @@ inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std:
 
 /// What runs on the node.
 inline DrawAmounts draw_amounts(const Snapshot& snapshot, std::int32_t node) {
-  return {snapshot.non_zero_milli_cpu(node), snapshot.non_zero_memory_bytes(node), snapshot.pod_count(node)};
+  const NodeUse& use = snapshot.use(node);
+  return {use.non_zero_milli_cpu, use.non_zero_memory_bytes, use.pod_count};
 }
 /// The same with one pod more, which adds `delta`. Sums wrap as in the snapshot.
 inline DrawAmounts with_another(const DrawAmounts& amounts, const ResourceDelta& delta) {

@@ -35,7 +35,7 @@ class Pages {
   /// Pointer to an unshared page; valid until the Pages is copied or destroyed.
   T* write(std::size_t page) {
     Page& mine = pages_[page];
-    if (!mine.is_mine_alone()) mine = copy_page(mine.get());
+    if (!mine.is_mine_alone()) replace_by_copy(mine);
     return mine.get();
   }
   /// Adds pages at the end, up to `page_count` pages.
@@ -131,6 +131,9 @@ class Pages {
   Page copy_page(const T* from) const {
     return Page(length_, [&](T* page) { std::uninitialized_copy_n(from, length_, page); });
   }
+
+  /// Apart, so that write() stays small where it is called.
+  [[gnu::noinline]] void replace_by_copy(Page& page) const { page = copy_page(page.get()); }
 
   std::vector<Page> pages_;
   std::size_t length_ = 0;

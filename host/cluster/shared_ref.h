@@ -39,11 +39,7 @@ class SharedRef {
   bool is_mine_alone() const { return shared_->owners.load(std::memory_order_acquire) == 1; }
   /// The value, of which other owners see no change; T() where there was none. Valid until this is copied or destroyed.
   T& write() {
-    if (shared_ == nullptr) {
-      *this = make();
-    } else if (!is_mine_alone()) {
-      *this = make(std::as_const(shared_->value));
-    }
+    if (shared_ == nullptr || !is_mine_alone()) become_mine();
     return shared_->value;
   }
   /// The value without a copy, for one owner or what no owner reads.
@@ -56,6 +52,9 @@ class SharedRef {
     std::atomic<std::size_t> owners{1};
     T value;
   };
+  /// Apart, so that write() stays small where it is called.
+  [[gnu::noinline]] void become_mine() { *this = shared_ == nullptr ? make() : make(std::as_const(shared_->value)); }
+
   Shared* shared_ = nullptr;
 };
 

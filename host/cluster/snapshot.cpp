@@ -88,9 +88,7 @@ void Snapshot::grow_columns(std::int32_t slot_count) {
     resource.allocatable.grow(slot_count);
     resource.requested.grow(slot_count);
   }
-  non_zero_milli_cpu_.grow(slot_count);
-  non_zero_memory_bytes_.grow(slot_count);
-  pod_count_.grow(slot_count);
+  use_.grow(slot_count);
   used_ports_.grow(slot_count);
 }
 
@@ -237,14 +235,14 @@ void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta, std:
 
 void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, std::int32_t copies) {
   add_requested(node, delta, copies);
-  placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, copies);
-  placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, copies);
-  pod_count_.write(node) += copies;
+  NodeUse& use = use_.write(node);
+  placement_may_wrap_ |= add_wrapping(use.non_zero_milli_cpu, delta.non_zero_milli_cpu, copies);
+  placement_may_wrap_ |= add_wrapping(use.non_zero_memory_bytes, delta.non_zero_memory_bytes, copies);
+  use.pod_count += copies;
 }
 
 std::uint64_t Snapshot::own_bytes() const {
-  std::uint64_t bytes = non_zero_milli_cpu_.own_bytes() + non_zero_memory_bytes_.own_bytes() + pod_count_.own_bytes() +
-                        used_ports_.own_bytes() + topology_.own_bytes() +
+  std::uint64_t bytes = use_.own_bytes() + used_ports_.own_bytes() + topology_.own_bytes() +
                         heap_bytes(resources_, column_of_resource_, guest_in_order_, guest_rank_);
   for (const Resource& resource : resources_)
     bytes += heap_bytes(resource.name) + resource.allocatable.own_bytes() + resource.requested.own_bytes();
@@ -252,7 +250,7 @@ std::uint64_t Snapshot::own_bytes() const {
 }
 
 std::uint64_t Snapshot::column_bytes() const {
-  std::uint64_t bytes = 3 * pod_count_.bytes() + used_ports_.bytes() + topology_.bytes();
+  std::uint64_t bytes = use_.bytes() + used_ports_.bytes() + topology_.bytes();
   for (const Resource& resource : resources_) bytes += resource.allocatable.bytes() + resource.requested.bytes();
   bytes += static_cast<std::uint64_t>(slot_count()) * (sizeof(NodePtr) + 4 + 4 + 4 + 8 + 1 + 4 + 48);
   for (const auto& [key, column] : fixed_->labels) bytes += column.value_id.size() * 4;

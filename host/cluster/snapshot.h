@@ -58,6 +58,13 @@ struct ResourceDelta {
   std::int64_t non_zero_memory_bytes = 0;
 };
 
+/// What pods take of a node besides resources. In one column, since each placement changes all of it.
+struct NodeUse {
+  std::int64_t non_zero_milli_cpu = 0;
+  std::int64_t non_zero_memory_bytes = 0;
+  std::int64_t pod_count = 0;
+};
+
 /// Where nodes stand in node order, by slot: Snapshot::rank().
 class NodeOrder {
  public:
@@ -223,9 +230,10 @@ class Snapshot {
       use(first, resource.allocatable.run(first).first(length), resource.requested.run(first).first(length));
     }
   }
-  std::int64_t non_zero_milli_cpu(std::int32_t i) const { return non_zero_milli_cpu_[i]; }
-  std::int64_t non_zero_memory_bytes(std::int32_t i) const { return non_zero_memory_bytes_[i]; }
-  std::int64_t pod_count(std::int32_t i) const { return pod_count_[i]; }
+  std::int64_t non_zero_milli_cpu(std::int32_t i) const { return use_[i].non_zero_milli_cpu; }
+  std::int64_t non_zero_memory_bytes(std::int32_t i) const { return use_[i].non_zero_memory_bytes; }
+  std::int64_t pod_count(std::int32_t i) const { return use_[i].pod_count; }
+  const NodeUse& use(std::int32_t i) const { return use_[i]; }
   std::int64_t allowed_pods(std::int32_t i) const {
     if (!guests_.empty())
       if (const GuestNode* guest = guests_.find(i)) return guest->node != nullptr ? guest->node->allowed_pod_number : 0;
@@ -331,9 +339,7 @@ class Snapshot {
   std::int64_t nodes_elsewhere_ = 0;  ///< of_node()
   std::vector<Resource> resources_;
   std::map<std::string, std::int32_t, std::less<>> column_of_resource_;
-  Column non_zero_milli_cpu_;
-  Column non_zero_memory_bytes_;
-  Column pod_count_;
+  NodeColumn<NodeUse> use_;
   NodeColumn<std::vector<HostPort>> used_ports_;
   TopologyCounts topology_;
   std::int32_t wrapping_nodes_ = 0;  ///< Fixed::may_wrap

@@ -212,9 +212,7 @@ void Snapshot::change_pods(std::int32_t slot, const NodeInfo& info, std::span<co
   for (const std::string& name : resources)
     if (const std::int32_t r = find_resource(name); r != kNoColumn)
       read_requested(static_cast<std::size_t>(r), slot, info);
-  non_zero_milli_cpu_.write(slot) = info.non_zero_milli_cpu;
-  non_zero_memory_bytes_.write(slot) = info.non_zero_memory_bytes;
-  pod_count_.write(slot) = static_cast<std::int64_t>(info.pods.size());
+  use_.write(slot) = {info.non_zero_milli_cpu, info.non_zero_memory_bytes, static_cast<std::int64_t>(info.pods.size())};
   // All amounts, with or without a column: amounts of later columns need no extra check.
   note_wrapping(slot, (info.node != nullptr && any_may_wrap(info.node->allocatable)) || any_may_wrap(info.requested) ||
                           may_wrap(info.non_zero_milli_cpu) || may_wrap(info.non_zero_memory_bytes));

@@ -76,10 +76,10 @@ QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::si
       options_(options),
       batch_pods_(batch_pods),
       progress_(std::move(progress)),
-      lowest_priority_(lowest_priority(parts.loaded)),
       nominated_positions_(parts.nominated_positions.begin(), parts.nominated_positions.end()) {
-  if (options.mode != PreemptionMode::kOff)
-    for (const Profile& profile : parts.config.profiles) post_filter_plugins_.emplace_back(profile);
+  if (options.mode == PreemptionMode::kOff) return;
+  lowest_priority_ = lowest_priority(parts.loaded);
+  for (const Profile& profile : parts.config.profiles) post_filter_plugins_.emplace_back(profile);
 }
 
 QueueRunResult QueueRun::run() {

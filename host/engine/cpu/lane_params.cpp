@@ -11,19 +11,37 @@ namespace {
 
 constexpr double kNoRequest = -std::numeric_limits<double>::infinity();
 
-/// Reads one amount into a lane and notes whether it is too large for it. Sums that wrapped to below 0 are, too.
-double lane(std::int64_t amount, bool& exact) {
-  exact = exact && amount >= 0 && amount < kExactBelow;
-  return static_cast<double>(amount);
-}
+/// Amounts of one resource of a node.
+struct LaneAmounts {
+  double allocatable = 0;
+  double requested = 0;
+};
+
+/// Converts amounts to lanes and notes whether all of them fit.
+class LaneReader {
+ public:
+  double read(std::int64_t amount) {
+    all_ |= static_cast<std::uint64_t>(amount);
+    return static_cast<double>(amount);
+  }
+  LaneAmounts read(std::int64_t allocatable, std::int64_t requested) { return {read(allocatable), read(requested)}; }
+  /// None is too large for a lane, and no sum wrapped to below 0.
+  bool exact() const { return all_ < static_cast<std::uint64_t>(kExactBelow); }
+
+ private:
+  static_assert((kExactBelow & (kExactBelow - 1)) == 0, "bits of the amounts are gathered");
+  std::uint64_t all_ = 0;
+};
 
 }  // namespace
 
 LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count)
     : table_(table), classes_(classes.begin(), classes.end()) {
   for (const std::int32_t c : classes_) needs_integers_ = needs_integers_ || table_[c].needs_int64;
-  choose_columns();
   const CompiledProfile& profile = this->profile();
+  checks_fit_ = profile.filters<NodeResourcesFit>();
+  draw_rule_ = profile.draw;
+  choose_columns();
   params_.slot_count = slot_count;
   params_.filter_count = static_cast<int>(filter_columns_.size());
   params_.fit_count = static_cast<int>(fit_columns_.size());
@@ -109,36 +127,38 @@ void LaneParams::fill_score_params() {
 }
 
 bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const {
-  bool exact = true;
-  // Read once, for scores, room and draw.
+  LaneReader reader;
+  // Read once, for filter, scores, room and draw.
   const DrawAmounts offered = offered_amounts(snapshot, node);
   const DrawAmounts in_use = draw_amounts(snapshot, node);
-  const auto allocatable = [&](std::int32_t column) {
-    if (column == kNoColumn) return 0.0;
-    return lane(column == kCpuColumn      ? offered.milli_cpu
-                : column == kMemoryColumn ? offered.memory_bytes
-                                          : snapshot.allocatable(column, node),
-                exact);
+  const LaneAmounts cpu = reader.read(offered.milli_cpu, snapshot.requested(kCpuColumn, node));
+  const LaneAmounts memory = reader.read(offered.memory_bytes, snapshot.requested(kMemoryColumn, node));
+  const auto amounts = [&](std::int32_t column) {
+    if (column == kCpuColumn) return cpu;
+    if (column == kMemoryColumn) return memory;
+    if (column == kNoColumn) return LaneAmounts();
+    return reader.read(snapshot.allocatable(column, node), snapshot.requested(column, node));
   };
-  const auto requested = [&](std::int32_t column) {
-    return column == kNoColumn ? 0.0 : lane(snapshot.requested(column, node), exact);
-  };
-  for (std::size_t r = 0; r < filter_columns_.size(); ++r)
-    lanes.free[r] = allocatable(filter_columns_[r]) - requested(filter_columns_[r]);
+  for (std::size_t r = 0; r < filter_columns_.size(); ++r) {
+    const LaneAmounts of_node = amounts(filter_columns_[r]);
+    lanes.free[r] = of_node.allocatable - of_node.requested;
+  }
   for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
     const std::int32_t column = fit_columns_[r];
-    lanes.fit_allocatable[r] = LaneDivisor(allocatable(column));
-    lanes.fit_requested[r] = column == kCpuColumn      ? lane(in_use.milli_cpu, exact)
-                             : column == kMemoryColumn ? lane(in_use.memory_bytes, exact)
-                                                       : requested(column);
+    const LaneAmounts of_node = amounts(column);
+    lanes.fit_allocatable[r] = LaneDivisor(of_node.allocatable);
+    lanes.fit_requested[r] = column == kCpuColumn      ? reader.read(in_use.milli_cpu)
+                             : column == kMemoryColumn ? reader.read(in_use.memory_bytes)
+                                                       : of_node.requested;
   }
   for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
-    lanes.balanced_allocatable[r] = allocatable(balanced_columns_[r]);
-    lanes.balanced_requested[r] = requested(balanced_columns_[r]);
+    const LaneAmounts of_node = amounts(balanced_columns_[r]);
+    lanes.balanced_allocatable[r] = of_node.allocatable;
+    lanes.balanced_requested[r] = of_node.requested;
   }
-  lanes.draw = node_draws(draw_rule(), snapshot, node, offered).with(in_use);
-  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(in_use.pods, offered.pods);
-  return exact;
+  lanes.draw = node_draws(draw_rule_, snapshot, node, offered).with(in_use);
+  lanes.room = !checks_fit_ || !NodeResourcesFit::too_many_pods(in_use.pods, offered.pods);
+  return reader.exact();
 }
 
 CopySteps LaneParams::copy_steps(int slot) const {

@@ -23,9 +23,9 @@ class LaneParams {
   /// Some class or list of resources does not fit into lanes: the kernels cannot evaluate the tile.
   bool needs_integers() const { return needs_integers_; }
   /// NodeResourcesFit filters in the profile.
-  bool checks_fit() const { return profile().filters<NodeResourcesFit>(); }
+  bool checks_fit() const { return checks_fit_; }
   const SlotParams& params() const { return params_; }
-  const DrawRule& draw_rule() const { return profile().draw; }
+  const DrawRule& draw_rule() const { return draw_rule_; }
 
   /// Lanes of a node. @return false when its amounts are beyond exact doubles
   bool fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const;
@@ -42,6 +42,8 @@ class LaneParams {
   const ClassTable& table_;
   std::vector<std::int32_t> classes_;
   bool needs_integers_ = false;
+  bool checks_fit_ = false;
+  DrawRule draw_rule_;
   SlotParams params_{};
   std::vector<double> doubles_;  ///< storage behind params_
   std::vector<std::uint32_t> draw_seeds_;
