@@ -254,6 +254,8 @@ class CommitState {
   /// Fails the pod for the same reason as the last pod of its class, when nothing has changed since.
   /// @return false when the pod is not answered
   bool repeat_failure(const PodToPlace& pod);
+  /// A pod of the class was answered in the batch whose PreFilter passes for all of them, and no score is an error.
+  bool passes_in_batch(std::int32_t pod_class) const;
 
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
   /// Backend::place()
@@ -335,7 +337,6 @@ class CommitState {
   void fail_among(const PodToPlace& pod, std::int32_t own_nomination);
   std::int32_t message_index(const Message& message);
   ClassInBatch& in_batch(std::int32_t pod_class);
-  bool passes_in_batch(std::int32_t pod_class) const;
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,

@@ -33,6 +33,7 @@ void CpuBackend::State::clear_rows_of_old_order(std::size_t pod_count) {
 
 void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max) {
   if (repeat_failure(pods.front())) return;
+  if (const std::size_t run = run_in_groups(pods, pods_max); run > 1) return place_in_groups(pods.first(run));
   const std::size_t run = run_length(pods, pods_max);
   if (run == 0 || !place_run(pods, run)) place_next(pods);
 }

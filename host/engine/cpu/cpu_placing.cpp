@@ -12,6 +12,9 @@
 namespace berth {
 namespace {
 
+/// Pods of a run in groups that are placed before the deadline of the batch is looked at again: some 0.1 ms.
+constexpr std::size_t kGroupedRunMax = 256;
+
 /// One class on the nodes, read from its row, with the nodes that the row leaves out.
 class SlotOnNodes : public ClassOnNodes {
  public:
@@ -66,6 +69,32 @@ void CpuBackend::State::cut_where_a_node_refuses(const PodToPlace& pod, std::vec
   };
   const auto at = std::find_if(picks.begin(), picks.end(), ends);
   if (at != picks.end()) picks.erase(at + 1, picks.end());
+}
+
+/// Length of the run of equal pods with topology terms at the front, each of which is placed from the current row of
+/// the class; 0 where something else may have to be asked for a pod.
+std::size_t CpuBackend::State::run_in_groups(std::span<const PodToPlace> pods, std::size_t limit) {
+  const std::int32_t c = pods.front().class_index;
+  if (c < 0 || !passes_in_batch(c) || table[c].topology == nullptr || !table[c].host.empty() || !nominations.empty() ||
+      needs_list() || !plain_mode() || scores_may_leave_range(table[c], snapshot) || !table.profile_of(c).has_keys ||
+      index_pays(c) || !tiles.is_close(c, log, tuning.lone_changes_min))
+    return 0;
+  return equal_pods(pods, std::min(limit, kGroupedRunMax));
+}
+
+/// Places what run_in_groups() found, up to the first pod that fits nowhere.
+void CpuBackend::State::place_in_groups(std::span<const PodToPlace> run) {
+  const std::int32_t c = run.front().class_index;
+  const TileCache::Place at = tiles.find(c, run, snapshot, log);
+  at.tile->leave_out(snapshot, at.slot, ExcludedNodes(), 0);
+  const SlotKeys keys(*at.tile, at.slot, snapshot.node_order());
+  GroupedRow& row = grouped_rows.find(c, table, snapshot);
+  for (const PodToPlace& pod : run) {
+    tiles.replay(*at.tile, snapshot, log);
+    ways.note_rows(AnswerWays::WhyNot::kFewClasses);
+    answer(pod, select_in_groups(c, row, keys), -1);
+    if (result->outcomes.back().kind != OutcomeKind::kPlaced || !plain_mode()) return;
+  }
 }
 
 void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
@@ -199,10 +228,13 @@ Selection CpuBackend::State::select_in_row(const PodToPlace& pod, const TileCach
 }
 
 Selection CpuBackend::State::select_in_groups(const PodToPlace& pod, const SlotKeys& keys) {
-  GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
+  return select_in_groups(pod.class_index, grouped_rows.find(pod.class_index, table, snapshot), keys);
+}
+
+Selection CpuBackend::State::select_in_groups(std::int32_t pod_class, GroupedRow& row, const SlotKeys& keys) {
   row.catch_up(keys, table, snapshot.topology(), log);
   Selection selection = row.select(keys, snapshot.topology(), scratch);
-  if (!scores_anything(pod.class_index)) selection.total = 1;
+  if (!scores_anything(pod_class)) selection.total = 1;
   return selection;
 }
 

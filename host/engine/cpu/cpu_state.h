@@ -94,6 +94,8 @@ struct CpuBackend::State : CommitState {
   void place_next(std::span<const PodToPlace> pods);
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
+  std::size_t run_in_groups(std::span<const PodToPlace> pods, std::size_t limit);
+  void place_in_groups(std::span<const PodToPlace> run);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
   Selection select_beside_hosts(std::span<const PodToPlace> pods);
   void note_host_refusals(std::int32_t pod_class, const HostRefusing& refusing);
@@ -106,6 +108,7 @@ struct CpuBackend::State : CommitState {
   void note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused);
   void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
   Selection select_in_groups(const PodToPlace& pod, const SlotKeys& keys);
+  Selection select_in_groups(std::int32_t pod_class, GroupedRow& row, const SlotKeys& keys);
   Selection select_in_row(const PodToPlace& pod, const TileCache::Place& at) const;
   Selection select_in_lone_row(const PodToPlace& pod);
 };

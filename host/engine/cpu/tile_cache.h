@@ -39,6 +39,8 @@ class TileCache {
              const CommitLog& log, std::span<const std::int32_t> expected = {});
   /// The same of a row that is current already; tile null otherwise. Changes nothing.
   Place find_current(std::int32_t pod_class, const CommitLog& log) const;
+  /// Brings a tile that find() gave in the same batch to the end of the log.
+  void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
   /// The class has a row that missed at most `changes` of the log, and of node objects none.
   bool is_close(std::int32_t pod_class, const CommitLog& log, std::uint64_t changes) const;
   /// Drops the tiles of classes that are gone. @param classes  their numbers, which new classes may have by now
@@ -59,7 +61,6 @@ class TileCache {
   std::unique_ptr<RowTile> drop(std::vector<std::unique_ptr<RowTile>>::iterator at);
   std::int64_t count_pods_left(std::span<const std::int32_t> classes) const;
   RowTile* bring_up_to_date(RowTile& known, const Snapshot& snapshot, const CommitLog& log);
-  void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
 
   ClassTable& table_;
   std::uint64_t bytes_max_;
