@@ -13,8 +13,10 @@ namespace {
 constexpr int kArityLog2 = 2;
 constexpr int kArity = 1 << kArityLog2;
 /// The tournament stops at this many entries: scanning them for one class is cheaper than further levels for every
-/// class.
-constexpr std::int32_t kTopEntries = 24;
+/// class. With many classes a level more costs more.
+constexpr std::int32_t kTopEntriesMax = 96;
+constexpr int kManySlots = 32;
+constexpr std::int32_t top_entries(int slot_count) { return slot_count < kManySlots ? 24 : kTopEntriesMax; }
 
 std::int32_t parent_count(std::int32_t entries) { return (entries + kArity - 1) / kArity; }
 
@@ -27,7 +29,7 @@ KeyTournament::KeyTournament(std::int32_t node_count, int slot_count, bool finds
     const std::int32_t page_entries = std::min(kPageNodes, parent_count(entries) * kArity);
     levels_.emplace_back(page_of(entries + kPageNodes - 1), static_cast<std::size_t>(page_entries * slot_count), 0);
     top_entries_ = entries;
-    if (entries <= kTopEntries || !finds_best) break;
+    if (entries <= top_entries(slot_count) || !finds_best) break;
   }
 }
 
@@ -85,7 +87,7 @@ std::int32_t KeyTournament::first_with(NodeKey key, int slot, std::size_t level,
 }
 
 KeyTournament::Best KeyTournament::best(int slot, NodeOrder order) const {
-  if (top_entries_ > kTopEntries) throw std::logic_error("KeyTournament::best: made without finds_best");
+  if (top_entries_ > kTopEntriesMax) throw std::logic_error("KeyTournament::best: made without finds_best");
   const NodeKey* top = levels_.back().read(0) + slot;
   NodeKey key = 0;
   std::int32_t entry = 0;

@@ -56,7 +56,7 @@ void expect_first_of_the_best(const KeyTournament& tournament, const std::vector
 TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
   std::mt19937 dice(3);
   for (const std::int32_t node_count : {1, 3, 24, 25, 96, 97, 400, 1500}) {
-    KeyTournament tournament(node_count, kSlotStep);
+    KeyTournament tournament(node_count, kSlotStep, true);
     const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
     for (std::int32_t node = 0; node < node_count; ++node)
       for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
@@ -74,7 +74,7 @@ TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
 TEST(KeyTournamentTest, TheFirstBestNodeOutsideASetIsFound) {
   std::mt19937 dice(4);
   for (const std::int32_t node_count : {1, 5, 97, 400, 1500}) {
-    KeyTournament tournament(node_count, kSlotStep);
+    KeyTournament tournament(node_count, kSlotStep, true);
     const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
     for (std::int32_t node = 0; node < node_count; ++node)
       for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
@@ -94,6 +94,30 @@ TEST(KeyTournamentTest, TheFirstBestNodeOutsideASetIsFound) {
                                 : static_cast<std::int32_t>(dice() % static_cast<std::uint32_t>(node_count)));
     }
   }
+}
+
+TEST(KeyTournamentTest, WithManySlotsTheFirstNodeOfTheHighestKeyWins) {
+  std::mt19937 dice(5);
+  const std::int32_t node_count = 1500;  // 94 entries at the top
+  KeyTournament tournament(node_count, kMaxSlots, true);
+  const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
+  for (int step = 0; step < 50; ++step) {
+    const auto node = static_cast<std::int32_t>(dice() % static_cast<std::uint32_t>(node_count));
+    for (int slot = 0; slot < kMaxSlots; ++slot) tournament.write(node)[slot] = drawn_key(dice);
+    tournament.climb(node);
+    expect_first_of_the_best(tournament, ranks);
+  }
+}
+
+TEST(KeyTournamentTest, KeysAloneHaveNoBest) {
+  std::mt19937 dice(6);
+  KeyTournament keys(1500, kSlotStep, false);
+  const std::vector<std::int32_t> ranks = drawn_ranks(1500, dice);
+  keys.write(1400)[3] = 7;
+  keys.climb(1400);
+  keys.rebuild();
+  EXPECT_EQ(keys.key(3, 1400), 7);
+  EXPECT_THROW(keys.best(3, NodeOrder(ranks)), std::logic_error);
 }
 
 TEST(NodeKeyTest, KeepsTotalAndDraw) {
