@@ -56,21 +56,22 @@ void KeptPods::note_prepared(const PodToPlace& pod) {
   KeptPod& kept = pods_[pod.handle - 1];
   forget_prepared(kept);
   if (pod.class_index < 0) return;
-  ++prepared_pods_of_class_[pod.class_index];
+  const auto c = static_cast<std::size_t>(pod.class_index);
+  if (c >= prepared_pods_of_class_.size()) prepared_pods_of_class_.resize(c + 1);
+  ++prepared_pods_of_class_[c];
   kept.prepared_class = pod.class_index;
 }
 
 void KeptPods::forget_prepared(KeptPod& kept) {
   if (kept.prepared_class < 0) return;
-  const auto at = prepared_pods_of_class_.find(kept.prepared_class);
-  if (--at->second == 0) prepared_pods_of_class_.erase(at);
+  --prepared_pods_of_class_[static_cast<std::size_t>(kept.prepared_class)];
   kept.prepared_class = -1;
 }
 
 std::vector<std::int32_t> KeptPods::prepared_classes() const {
   std::vector<std::int32_t> classes;
-  classes.reserve(prepared_pods_of_class_.size());
-  for (const auto& [pod_class, pod_count] : prepared_pods_of_class_) classes.push_back(pod_class);
+  for (std::size_t c = 0; c < prepared_pods_of_class_.size(); ++c)
+    if (prepared_pods_of_class_[c] > 0) classes.push_back(static_cast<std::int32_t>(c));
   return classes;
 }
 

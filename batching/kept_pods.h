@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -78,7 +77,7 @@ class KeptPods {
   std::vector<std::uint32_t> free_handles_;
   std::uint64_t call_ = 0;  ///< number of the call
   std::size_t kept_in_call_ = 0;
-  std::map<std::int32_t, std::int32_t> prepared_pods_of_class_;  ///< of classes that have some
+  std::vector<std::int32_t> prepared_pods_of_class_;  ///< [class]
 };
 
 }  // namespace berth

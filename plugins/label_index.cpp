@@ -35,7 +35,7 @@ void LabelIndex::remove(std::int32_t number, const std::vector<LabelMap::Entry>&
   if (demanded.empty()) take_off(others_, number);
   for (const LabelMap::Entry& label : demanded) {
     const auto at = by_label_.find(label);
-    if (at == by_label_.end() || !take_off(at->second, number)) continue;
+    if (at == by_label_.end() || !take_off(at.value(), number)) continue;
     if (at->second.empty()) by_label_.erase(at);
     return;
   }

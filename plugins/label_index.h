@@ -4,9 +4,12 @@
 // Finds, among many things that demand labels (selectors of services, queries about pods), the few that a given set
 // of labels might satisfy.
 
+#include <tsl/robin_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,7 +50,9 @@ class LabelIndex {
   };
 
   /// Each is filed under one of its labels: the one with the fewest so far, since many may share all but one.
-  std::unordered_map<Label, std::vector<std::int32_t>, Hash, Equal> by_label_;
+  tsl::robin_map<Label, std::vector<std::int32_t>, Hash, Equal,
+                 std::allocator<std::pair<Label, std::vector<std::int32_t>>>, true>
+      by_label_;
   std::vector<std::int32_t> others_;
 };
 

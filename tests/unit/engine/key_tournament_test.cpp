@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "host/engine/cpu/node_groups.h"
