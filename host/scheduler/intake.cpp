@@ -24,6 +24,8 @@ void add_running(const PodPtr& pod, ClusterCache& cache, Intake& intake) {
         {pod->full_name(), "is bound to node \"" + pod->node_name + "\", which is not in the input"});
   } else if (cache.add_pod(pod) != CacheResult::kOk) {
     intake.skipped.push_back({pod->full_name(), "another running pod has its uid \"" + pod->uid() + "\""});
+  } else {
+    intake.lowest_priority = std::min(intake.lowest_priority, pod->priority);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Intake {
   std::vector<std::size_t> nominated_positions;  ///< in the queue, ascending: pods whose status names a node
   std::vector<GatedPod> gated;                   ///< in the queue's order
   std::vector<Skipped> skipped;
+  std::int32_t lowest_priority = std::numeric_limits<std::int32_t>::max();  ///< of the pods that run on nodes
 };
 
 /// Position in SchedulerConfig::profiles of the profile that the pod's spec.schedulerName names; -1: none has the name.

@@ -47,13 +47,6 @@ std::int64_t grace_us(const Pod& pod) {
   return std::clamp<std::int64_t>(pod.spec->termination_grace_s, 0, kGraceMaxS) * kMicrosPerSecond;
 }
 
-std::int32_t lowest_priority(const ClusterCache& cache) {
-  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (const NodeInfo* const node : cache.nodes())
-    for (const PodPtr& pod : node->pods) lowest = std::min(lowest, pod->priority);
-  return lowest;
-}
-
 }  // namespace
 
 std::string with_post_filter(const std::string& fit_error, const std::string& post_filter) {
@@ -77,9 +70,8 @@ QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::si
       batch_pods_(batch_pods),
       progress_(std::move(progress)),
       nominated_positions_(parts.nominated_positions.begin(), parts.nominated_positions.end()) {
-  if (options.mode == PreemptionMode::kOff) return;
-  lowest_priority_ = lowest_priority(parts.loaded);
-  for (const Profile& profile : parts.config.profiles) post_filter_plugins_.emplace_back(profile);
+  if (options.mode != PreemptionMode::kOff)
+    for (const Profile& profile : parts.config.profiles) post_filter_plugins_.emplace_back(profile);
 }
 
 QueueRunResult QueueRun::run() {
@@ -106,7 +98,7 @@ void QueueRun::try_all() {
     BatchLimits limits;
     if (const std::size_t known = pods_without_candidate(next, count); known > 0) {
       count = known;
-    } else if (some_preempt && parts_.queue[next].pod->priority > lowest_priority_) {
+    } else if (some_preempt && parts_.queue[next].pod->priority > parts_.lowest_priority) {
       limits.stop_at_failure = true;
       count = std::min(count, handed_over);
     } else if (some_preempt) {

@@ -101,6 +101,7 @@ class QueueRun {
     Backend& backend;
     std::span<PodToPlace> queue;                       ///< compiled, by falling priority
     std::span<const std::size_t> nominated_positions;  ///< Intake::nominated_positions
+    std::int32_t lowest_priority;                      ///< Intake::lowest_priority
     QueueRunObserver* observer = nullptr;              ///< null: nobody is told
   };
   /// Everything must outlive the object.
@@ -166,7 +167,6 @@ class QueueRun {
   std::function<void(std::size_t)> progress_;
   QueueRunResult result_;
   std::vector<PostFilterPlugins> post_filter_plugins_;  ///< [profile]; empty with PreemptionMode::kOff
-  std::int32_t lowest_priority_ = 0;                    ///< of the pods on nodes when the run began; with preemption
   std::vector<std::size_t> nominated_positions_;        ///< in the queue, of pods whose status names a node
   std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
 

@@ -132,7 +132,7 @@ BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<cons
     if (options.progress) options.progress(done, queue.size());
   };
   run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue, intake.nominated_positions,
-                        options.observer},
+                        intake.lowest_priority, options.observer},
                        options.preemption, batch_size(options), report)
                   .run();
   run.schedule_seconds = watch.lap_seconds();
