@@ -13,42 +13,14 @@
 #include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"
+#include "tests/unit/engine/cpu_bench.h"
 
 namespace berth {
 namespace {
 
-/// A backend over a cluster from text, with its cache for changes.
-struct Bench {
-  explicit Bench(const std::string& text, const CpuTuning& cpu_tuning = {})
-      : scenario(test::parse_scenario(text)), cache(test::fill_cache(scenario.objects)), tuning(cpu_tuning) {
-    for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
-    backend = open();
-    backend->compile(pods);
-  }
-  std::unique_ptr<CpuBackend> open() const {
-    return std::make_unique<CpuBackend>(cache, scenario.objects, scenario.config, scenario.engine, tuning);
-  }
-
-  test::Scenario scenario;
-  std::shared_ptr<ClusterCache> cache;
-  CpuTuning tuning;
-  std::vector<PodToPlace> pods;
-  std::unique_ptr<CpuBackend> backend;
-};
-
-/// "node score", or the message.
-std::vector<std::string> answers(const BatchResult& result, const Backend& backend) {
-  std::vector<std::string> lines;
-  for (const Outcome& outcome : result.outcomes)
-    lines.push_back(outcome.kind == OutcomeKind::kPlaced
-                        ? std::string(backend.node_name(outcome.node)) + " " + std::to_string(outcome.score)
-                        : result.messages[static_cast<std::size_t>(outcome.message)].text);
-  return lines;
-}
-
-std::vector<std::string> place(CpuBackend& backend, std::span<const PodToPlace> pods, const BatchLimits& limits = {}) {
-  return answers(backend.commit_batch(pods, limits), backend);
-}
+using test::answers;
+using test::place;
+using Bench = test::CpuBench;
 
 NodePtr node_from(const std::string& line) { return test::parse_scenario(line).objects.nodes.front(); }
 PodPtr pod_from(const std::string& line) { return test::parse_scenario(line).objects.pods.front(); }
@@ -99,47 +71,6 @@ TEST(CpuBackendTest, StopOnFailureStopsTheBatch) {
   const BatchResult rest = bench.backend->commit_batch(std::span(bench.pods).subspan(3), {.stop_at_failure = true});
   EXPECT_EQ(rest.stop, StopReason::kDone);
   EXPECT_EQ(rest.outcomes.front().kind, OutcomeKind::kPlaced);
-}
-
-/// Equal pods of three kinds with topology terms, in runs, more than fit; between them pods that their terms count.
-constexpr const char* kRunsWithTerms =
-    "node a*7 cpu=4 memory=8Gi zone=x host\nnode b*6 cpu=8 memory=8Gi zone=y host\n"
-    "pod lone*20 cpu=100m label:app=lone pod-anti-affinity=host match=app=lone\n"
-    "pod even*24 cpu=500m label:app=even spread=zone match=app=even\n"
-    "pod web*3 cpu=100m label:app=lone\n"
-    "pod even-too*30 cpu=1 port=80 label:app=even soft-spread=zone match=app=even soft-spread=host match=app=even\n"
-    "pod last*40 cpu=700m label:app=lone pod-affinity=zone match=app=even\n";
-
-TEST(CpuBackendTest, RunsOfPodsWithTermsAreAnsweredAsOneBatchEach) {
-  for (const std::size_t lone_pods_max : {std::size_t{0}, std::size_t{16}}) {
-    CpuTuning tuning;
-    tuning.lone_pods_max = lone_pods_max;
-    Bench together(kRunsWithTerms, tuning);
-    Bench one_by_one(kRunsWithTerms, tuning);
-    std::vector<std::string> expected;
-    for (const PodToPlace& pod : one_by_one.pods)
-      for (const std::string& line : place(*one_by_one.backend, {&pod, 1})) expected.push_back(line);
-    EXPECT_EQ(place(*together.backend, together.pods), expected);
-  }
-}
-
-TEST(CpuBackendTest, LimitsEndRunsOfPodsWithTerms) {
-  Bench whole(kRunsWithTerms);
-  Bench parts(kRunsWithTerms);
-  const std::vector<std::string> expected = place(*whole.backend, whole.pods);
-  std::vector<std::string> actual;
-  std::size_t failures = 0;
-  while (actual.size() < parts.pods.size()) {
-    const BatchResult result = parts.backend->commit_batch(std::span(parts.pods).subspan(actual.size()),
-                                                           {.pods_max = 19, .stop_at_failure = true});
-    ASSERT_LE(result.outcomes.size(), 19u);
-    for (std::size_t i = 0; i + 1 < result.outcomes.size(); ++i)
-      EXPECT_EQ(result.outcomes[i].kind, OutcomeKind::kPlaced);
-    failures += result.stop == StopReason::kPodWithoutNode ? 1 : 0;
-    for (const std::string& line : answers(result, *parts.backend)) actual.push_back(line);
-  }
-  EXPECT_EQ(actual, expected);
-  EXPECT_GT(failures, 7u);
 }
 
 TEST(CpuBackendTest, AnEmptyBatchIsComplete) {
