@@ -12,8 +12,9 @@
 namespace berth {
 namespace {
 
-/// Pods of a run in groups that are placed before the deadline of the batch is looked at again: some 0.1 ms.
-constexpr std::size_t kGroupedRunMax = 256;
+/// Pods of a run in groups that are placed before the deadline of the batch is looked at again. Few, since each
+/// selection costs as much as there are groups.
+constexpr std::size_t kGroupedRunMax = 32;
 
 /// One class on the nodes, read from its row, with the nodes that the row leaves out.
 class SlotOnNodes : public ClassOnNodes {
