@@ -52,4 +52,12 @@ struct BackendStats {
   std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
+/// Figures of BackendStats that begin again when an engine is reopened: those from before.
+struct EarlierStats {
+  std::int64_t rows_built = 0;
+  std::int64_t node_evaluations = 0;
+  std::int64_t host_columns = 0;
+  std::int64_t host_nodes = 0;
+};
+
 }  // namespace berth

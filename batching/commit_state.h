@@ -182,8 +182,7 @@ class CommitState {
            !table.follow_hosts(pod.class_index);
   }
   void write_host_stats(BackendStats& stats) const;
-  /// Figures of this engine from before it was reopened: those that begin again with it.
-  BackendStats earlier;
+  EarlierStats earlier;
   /// @throws std::logic_error naming the first pod that is not compiled
   void check_compiled(std::span<const PodToPlace> pods) const;
   /// Compiles those of the pods again whose class may be another one now.
@@ -349,7 +348,7 @@ class CommitState {
   std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork; another one takes its place with exclusive()
   std::shared_ptr<ReadersAndWriter> mutex_;         ///< of `fork_source_` and all that come after it
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
-  mutable SharedVictimMemory victim_memory_;
+  VictimMemoryAtNeed victim_memory_;
   KeptPods kept_pods_;
   std::atomic<bool> is_void_ = false;
   std::uint64_t reopened_ = 0;  ///< how often

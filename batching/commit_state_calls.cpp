@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batching/commit_state.h"
+#include "host/objects/work_arena.h"
 
 namespace berth {
 namespace {
@@ -39,7 +40,10 @@ void CommitState::take_back_call(bool ran_out) noexcept {
   result = nullptr;
   if (--depth_ > 0) return;
   if (ran_out || derives_ || answered.size() != before_.answered) set_void();
-  if (own_cluster_ != nullptr) cluster.take_back();
+  if (own_cluster_ != nullptr) {
+    std::shared_ptr<ClusterCache> given_up = cluster.take_back();
+    if (engine.arena != nullptr) engine.arena->free_later(std::move(given_up));
+  }
   nominations.take_back();
   for (; !slots_before_.empty(); slots_before_.pop_back())
     snapshot.set_node_of_slot(slots_before_.back().first, std::move(slots_before_.back().second));

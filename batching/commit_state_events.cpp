@@ -26,6 +26,24 @@ bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
          !std::holds_alternative<NominationUpsert>(change);
 }
 
+/// Changes of so many pods and new nodes, and so many for each slot, are a load: opening the state again costs less
+/// than to follow them one by one.
+constexpr std::size_t kLoadMin = 4096;
+constexpr std::size_t kLoadOfSlot = 4;
+
+bool is_load(std::span<const ClusterChange> changes, const EngineCluster& cluster, std::int32_t slots) {
+  const std::size_t least = std::max(kLoadMin, kLoadOfSlot * static_cast<std::size_t>(slots));
+  if (changes.size() < least) return false;
+  const auto is_followed = [&](const ClusterChange& change) {
+    if (const auto* const upsert = std::get_if<NodeUpsert>(&change)) {
+      const NodeInfo* const known = cluster.cache().find_node(upsert->node->name);
+      return known == nullptr || known->node == nullptr;
+    }
+    return std::holds_alternative<PodUpsert>(change) || std::holds_alternative<PodRemoval>(change);
+  };
+  return static_cast<std::size_t>(std::count_if(changes.begin(), changes.end(), is_followed)) >= least;
+}
+
 /// Rules on numbers read the same of both where they stand on one node. A pod with host ports may free those of others
 /// when it changes: docs/behaviour/plugins-node.md 9.
 bool count_alike(const Pod& a, const Pod& b) {
@@ -94,6 +112,11 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
 
 void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows) {
   fold();
+  if (depth_ == 1 && is_load(changes, cluster, snapshot.slot_count())) {
+    detach_forks();
+    cluster.begin_load();
+    set_void();
+  }
   const std::uint64_t recompiled_before = table.recompile_count();
   const Interruption* const interruption = current_interruption();
   std::size_t begun = 0;

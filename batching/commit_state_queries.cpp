@@ -44,7 +44,7 @@ AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& ba
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
   const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
-  const VictimMemoryOfCall memory(victim_memory_);
+  const VictimMemoryOfCall memory(victim_memory_.get());
   return berth::dry_run({preemptors, request.lists, request.runs}, sides, nominations, snapshot, memory.get(),
                         for_blocks);
 }
@@ -52,7 +52,7 @@ DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks&
 std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& request,
                                                           const ForBlocks& for_blocks) const {
   const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
-  const VictimMemoryOfCall memory(victim_memory_);
+  const VictimMemoryOfCall memory(victim_memory_.get());
   return berth::statuses_without_victims({preemptors, request.lists, request.runs}, sides, nominations, snapshot,
                                          memory.get(), for_blocks);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "batching/commit_state.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 
@@ -31,6 +32,23 @@ class EngineState {
   State& ready() {
     if (state_->is_void()) reopen();
     return *state_;
+  }
+  /// Runs change(state) alone with the state, and opens it again where that has left it void. Where there is no memory
+  /// for it, or the call is interrupted meanwhile, the next call does.
+  template <class Change>
+  void change_and_open(Change change) {
+    {
+      State& state = ready();
+      const auto alone = state.exclusive();
+      change(state);
+    }
+    try {
+      ready();
+    } catch (const std::bad_alloc&) {
+      return;
+    } catch (const Interrupted&) {
+      return;
+    }
   }
   /// For const calls, which run in parallel: read(state) gets a state that nobody changes, that is not void, and that
   /// is ready for the pods, where Backend::prepare() has seen them.

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/topology_index.h"
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "host/cluster/tight_list.h"
@@ -9,6 +14,28 @@
 
 namespace berth {
 namespace {
+
+/// Pods of which these are the same count alike.
+struct SharedByPods {
+  const char* labels;
+  const PodSpec* spec;
+  std::string_view name_space;
+  bool terminating;
+
+  explicit SharedByPods(const Pod& pod)
+      : labels(pod.labels.bytes().data()),
+        spec(pod.spec.get()),
+        name_space(pod.namespace_),
+        terminating(pod.terminating) {}
+  friend bool operator==(const SharedByPods&, const SharedByPods&) = default;
+};
+
+struct SharedByPodsHash {
+  std::size_t operator()(const SharedByPods& shared) const {
+    const auto number_of = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    return (number_of(shared.labels) ^ std::rotl(number_of(shared.spec), 23)) * 0x9e3779b97f4a7c15u >> 8;
+  }
+};
 
 bool brings_terms(const Pod& pod) { return pod.spec->pod_affinity || pod.spec->pod_anti_affinity; }
 
@@ -34,13 +61,31 @@ TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig
   register_pods();
 }
 
-void TopologyIndex::register_pods() {
+TopologyIndex::AlikePods TopologyIndex::alike_pods() const {
   const Interruption* const interruption = current_interruption();
+  tsl::robin_map<SharedByPods, std::uint32_t, SharedByPodsHash> group_of;
+  AlikePods alike;
+  alike.begin.reserve(static_cast<std::size_t>(snapshot_.slot_count()) + 1);
   for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot) {
     check_interruption(interruption);
-    for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
+    alike.begin.push_back(alike.group_of.size());
+    const std::span<const PodPtr> pods = pods_on(slot);
+    for (const PodPtr& pod : pods) __builtin_prefetch(&pod->labels);
+    for (const PodPtr& pod : pods) {
+      const auto next = static_cast<std::uint32_t>(alike.first.size());
+      const auto [at, is_new] = group_of.try_emplace(SharedByPods(*pod), next);
+      if (is_new) alike.first.push_back(pod.get());
+      alike.group_of.push_back(at->second);
+    }
   }
-  count_new({});
+  alike.begin.push_back(alike.group_of.size());
+  return alike;
+}
+
+void TopologyIndex::register_pods() {
+  const AlikePods alike = alike_pods();
+  for (const Pod* const pod : alike.first) note_terms(*pod);
+  if (has_terms()) read_pods(alike);
 }
 
 std::span<const PodPtr> TopologyIndex::pods_on(std::int32_t slot) const {
@@ -217,11 +262,45 @@ std::vector<CountMove> TopologyIndex::leave(const CountedPod& pod, std::int32_t 
   return moves;
 }
 
-void TopologyIndex::read_pods() {
+/// And counts them in the tables.
+void TopologyIndex::read_pods(const AlikePods& pods) {
   counts_ = true;
+  std::vector<CountedPod> counted_as;
+  counted_as.reserve(pods.first.size());
+  for (const Pod* const pod : pods.first) counted_as.push_back(counted(*pod));
+  std::vector<std::int32_t> pod_set_of_group;
+  for (const CountedPod& pod : counted_as) pod_set_of_group.push_back(pod_set_of(pod));
+  const auto end = static_cast<std::size_t>(pod_sets_.end());
+  std::vector<std::size_t> pods_of(end);
+  for (const std::uint32_t group : pods.group_of) ++pods_of[static_cast<std::size_t>(pod_set_of_group[group])];
+  for (const std::int32_t pod_set : pod_set_of_group)
+    pod_sets_[pod_set].places.reserve(pods_of[static_cast<std::size_t>(pod_set)]);
   pod_sets_on_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
-  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i)
-    for (const PodPtr& pod : pods_on(i)) join(counted(*pod), i);
+  std::vector<PodSet::Place> latest(end, PodSet::Place{-1, -1});  // of each pod set
+  const Interruption* const interruption = current_interruption();
+  for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot) {
+    check_interruption(interruption);
+    std::vector<PodSetOnNode>& here = pod_sets_on_[static_cast<std::size_t>(slot)];
+    const auto groups =
+        std::span(pods.group_of)
+            .subspan(pods.begin[static_cast<std::size_t>(slot)])
+            .first(pods.begin[static_cast<std::size_t>(slot) + 1] - pods.begin[static_cast<std::size_t>(slot)]);
+    here.reserve(groups.size());
+    for (const std::uint32_t group : groups) {
+      const std::int32_t pod_set = pod_set_of_group[group];
+      PodSet::Place& place = latest[static_cast<std::size_t>(pod_set)];
+      if (place.slot != slot) {
+        std::vector<PodSet::Place>& places = pod_sets_[pod_set].places;
+        place = {slot, static_cast<std::int32_t>(here.size())};
+        here.push_back({pod_set, 0, static_cast<std::int32_t>(places.size())});
+        places.push_back(place);
+      }
+      ++here[static_cast<std::size_t>(place.position)].count;
+    }
+    give_back_room(here);
+  }
+  for (const std::int32_t pod_set : pod_set_of_group) give_back_room(pod_sets_[pod_set].places);
+  count_all();
 }
 
 std::optional<std::vector<CountMove>> TopologyIndex::known_moves(const Pod& pod) const {
@@ -241,7 +320,11 @@ void TopologyIndex::add_counts_of(std::int32_t slot, int sign) {
 
 /// All tables are zeroes.
 void TopologyIndex::count_all() {
-  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) add_counts_of(i, 1);
+  const Interruption* const interruption = current_interruption();
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) {
+    check_interruption(interruption);
+    add_counts_of(i, 1);
+  }
   queries_.take_new_tables();
 }
 
@@ -266,8 +349,7 @@ void TopologyIndex::fill(const QueryTable& added, std::span<const AnsweredPod> p
 void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   if (!has_terms()) return;
   if (!counts_) {
-    read_pods();
-    count_all();
+    read_pods(alike_pods());
     for (const AnsweredPod& pod : placed)
       if (pod.node >= 0) snapshot_.write_topology().add_all(moves_of(counted(*pod.pod)), pod.node, 1);
   }

@@ -210,10 +210,17 @@ class TopologyIndex {
   }
   /// Valid until the next call.
   const std::vector<CountMove>& moves_of_pod_set(std::int32_t pod_set);
-  void register_pods();
   /// None of a free slot.
   std::span<const PodPtr> pods_on(std::int32_t slot) const;
-  void read_pods();
+  /// The pods of the cluster, told apart by what they share: so that a pass over them all reads each pod once.
+  struct AlikePods {
+    std::vector<const Pod*> first;        ///< of each group, in the order in which they are met
+    std::vector<std::uint32_t> group_of;  ///< [pod] those of slot 0 first
+    std::vector<std::size_t> begin = {};  ///< [slots + 1] in group_of
+  };
+  AlikePods alike_pods() const;
+  void register_pods();
+  void read_pods(const AlikePods& pods);
   std::int32_t pod_set_of(const CountedPod& pod);
   /// @return the pod set, which the caller counts in the tables
   std::int32_t join(const CountedPod& pod, std::int32_t slot);

@@ -4,6 +4,7 @@
 // The victims of dry runs, prepared once for all preemptors of a request, and for later requests where lists have
 // versions.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -123,6 +124,26 @@ class VictimMemory {
 struct SharedVictimMemory {
   std::mutex mutex;
   VictimMemory memory;
+};
+
+/// Made when it is asked for first: most forks never are.
+class VictimMemoryAtNeed {
+ public:
+  VictimMemoryAtNeed() = default;
+  ~VictimMemoryAtNeed() { delete memory_.load(std::memory_order_acquire); }
+  VictimMemoryAtNeed(const VictimMemoryAtNeed&) = delete;
+  VictimMemoryAtNeed& operator=(const VictimMemoryAtNeed&) = delete;
+  /// Any thread.
+  SharedVictimMemory& get() const {
+    if (SharedVictimMemory* const known = memory_.load(std::memory_order_acquire)) return *known;
+    auto made = std::make_unique<SharedVictimMemory>();
+    SharedVictimMemory* other = nullptr;
+    if (!memory_.compare_exchange_strong(other, made.get(), std::memory_order_acq_rel)) return *other;
+    return *made.release();
+  }
+
+ private:
+  mutable std::atomic<SharedVictimMemory*> memory_ = nullptr;
 };
 
 /// What one call uses: the memory of the engine, or one of its own while another call uses that.

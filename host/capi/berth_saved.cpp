@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "host/capi/handles.h"
 #include "host/capi/saved_bytes.h"
@@ -21,13 +22,13 @@ void open_saved(const berth_engine& engine, std::string_view bytes, berth_cluste
                 CallLog& log) {
   needed(cluster, "cluster");
   berth::WorkArena& arena = *engine.engine->engine.arena;
-  // What is opened of a cluster that is interrupted goes before these, so that they free its objects.
-  const auto objects = berth::freed_later<std::shared_ptr<const berth::ClusterCache>>(arena);
+  // What is opened of a cluster that is interrupted goes before these, so that they free its pods.
+  const auto pods = berth::freed_later<std::vector<berth::PodPtr>>(arena);
   auto opened = std::make_unique<berth_cluster>();
   opened->cluster = std::make_shared<Cluster>(engine.engine);
   const auto saved = berth::freed_later<SavedSnapshot>(arena);
   read_saved(bytes, opened->cluster->release(), *saved);
-  opened->cluster->restore(*saved, log, *objects);
+  opened->cluster->restore(*saved, log, *pods);
   if (snapshot != nullptr) {
     auto taken = std::make_unique<berth_snapshot>();
     taken->snapshot = std::make_shared<const Snapshot>(opened->cluster);

@@ -103,6 +103,8 @@ FreedLater<TakenObjects> Cluster::read(CallLog& log, const Input& input) {
   return taken;
 }
 
+template FreedLater<TakenObjects> Cluster::read(CallLog& log, const berth_bulk& input);
+
 NodePtr Cluster::read_node(std::string_view text, CallLog& log) {
   const FreedLater<TakenObjects> taken = read(log, text);
   refuse_problems(*taken);
@@ -295,18 +297,13 @@ std::vector<std::uint64_t> Cluster::kinds_of(std::span<const PodToPlace> pods, s
 
 /// @param gone  what is deleted, apart from pods, with the `removals` of those and of pods
 void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals) {
-  std::vector<ClusterChange> changes = std::move(removals);
-  for (ClusterChange& change : changes_of(taken.decoded)) changes.push_back(std::move(change));
+  const FreedLater<std::vector<ClusterChange>> all_changes = freed_later<std::vector<ClusterChange>>(arena());
+  std::vector<ClusterChange>& changes = *all_changes;
+  changes = std::move(removals);
+  append_changes(taken.decoded, changes);
   const std::vector<Roster::Change> of_roster = roster_changes(changes, nodes_);
   ObjectKeys come = keys_of(taken.decoded);
   NominatedPods come_nominated;
-  std::vector<std::string> touched;
-  LooksAtTimes looks;
-  for (const ClusterChange& change : changes) {
-    looks.at_next();
-    if (const auto* const upsert = std::get_if<PodUpsert>(&change)) touched.push_back(upsert->pod->uid());
-    if (const auto* const removal = std::get_if<PodRemoval>(&change)) touched.push_back(removal->uid);
-  }
   for (const DecodedPod& decoded : taken.decoded.pods)
     if (is_pending(*decoded.pod) && !decoded.pod->rare().nominated_node_name.empty())
       come_nominated.emplace(decoded.pod->uid(), decoded.pod);
@@ -315,7 +312,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   release_waiting();
   std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);
   std::shared_ptr<const Roster> roster = Roster::changed(facts_.roster, of_roster);
-  std::shared_ptr<const NominatedPods> nominated = nominated_after(facts_.nominated, touched, come_nominated);
+  std::shared_ptr<const NominatedPods> nominated = nominated_after(facts_.nominated, changes, come_nominated);
   const std::uint64_t before = backend_->change_version();
   if (!changes.empty()) backend_->apply(changes);
   // Nothing below throws.

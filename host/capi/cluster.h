@@ -77,8 +77,8 @@ class Cluster {
   std::uint64_t version() const;
 
   /// A new cluster becomes the one that was saved. When this throws, the cluster is of no use.
-  /// @param kept  [out] its objects so far, also when this throws
-  void restore(const SavedSnapshot& saved, CallLog& log, std::shared_ptr<const ClusterCache>& kept);
+  /// @param pods  [out] empty before; its pods, also when this throws
+  void restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodPtr>& pods);
   void upsert(std::string_view text, CallLog& log);
   berth_status upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error);
   void replace(const std::string& kind, std::string_view text, CallLog& log);

@@ -25,8 +25,9 @@ std::vector<PodHandlePtr> pod_arguments(const berth_pod* const* pods, std::size_
   return handles;
 }
 
-void fill(berth_result& handle, std::unique_ptr<Result> result) {
-  handle.result = std::move(result);
+void fill(berth_result& handle, std::unique_ptr<Result> result) noexcept {
+  *handle.owner = std::move(result);
+  handle.result = std::shared_ptr<const Result>(handle.owner, handle.owner->get());
   handle.result->note_memory();
 }
 

@@ -49,7 +49,10 @@ struct berth_node_set {
       : cluster(std::move(of)), numbers(std::move(nodes)), share(cluster->engine().memory) {}
 };
 struct berth_result {
-  std::shared_ptr<const berth::capi::Result> result;
+  /// Made with the handle, so that a call that has changed something needs no memory to give its result.
+  std::shared_ptr<std::unique_ptr<const berth::capi::Result>> owner =
+      std::make_shared<std::unique_ptr<const berth::capi::Result>>();
+  std::shared_ptr<const berth::capi::Result> result;  ///< of `owner`
 };
 
 namespace berth::capi {
@@ -131,7 +134,7 @@ const NodeNumbers* node_set_argument(const berth_node_set* set, const Cluster& c
 /// The handle of a result that is filled.
 std::unique_ptr<berth_result> as_handle(std::unique_ptr<Result> result);
 /// The same of a handle that was made before.
-void fill(berth_result& handle, std::unique_ptr<Result> result);
+void fill(berth_result& handle, std::unique_ptr<Result> result) noexcept;
 
 inline berth_str str_of(const std::string& text) { return {text.c_str(), text.size()}; }
 

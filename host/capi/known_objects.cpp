@@ -131,11 +131,15 @@ std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const Side
 }
 
 std::shared_ptr<const NominatedPods> nominated_after(const std::shared_ptr<const NominatedPods>& before,
-                                                     const std::vector<std::string>& gone, const NominatedPods& come) {
-  const auto is_nominated = [&](const std::string& uid) { return before->contains(uid); };
-  if (come.empty() && std::ranges::none_of(gone, is_nominated)) return before;
+                                                     std::span<const ClusterChange> changes,
+                                                     const NominatedPods& come) {
+  if (before->empty() && come.empty()) return before;
   auto after = std::make_shared<NominatedPods>(*before);
-  for (const std::string& uid : gone) after->erase(uid);
+  for (const ClusterChange& change : changes) {
+    if (const auto* const upsert = std::get_if<PodUpsert>(&change)) after->erase(upsert->pod->uid());
+    if (const auto* const removal = std::get_if<PodRemoval>(&change)) after->erase(removal->uid);
+  }
+  if (come.empty() && after->size() == before->size()) return before;
   after->insert(come.begin(), come.end());
   return after;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +46,9 @@ std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const Side
 
 /// Pods without a node that reserve room, by uid.
 using NominatedPods = std::map<std::string, PodPtr>;
-/// @param gone, come  what a call said of pods. @return `before` where that changes nothing
+/// @param changes  of a call, behind which the pods that they name are nominated only if `come` has them
+/// @return `before` where that changes nothing
 std::shared_ptr<const NominatedPods> nominated_after(const std::shared_ptr<const NominatedPods>& before,
-                                                     const std::vector<std::string>& gone, const NominatedPods& come);
+                                                     std::span<const ClusterChange> changes, const NominatedPods& come);
 
 }  // namespace berth::capi

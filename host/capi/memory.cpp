@@ -41,6 +41,11 @@ class Objects {
     bytes_ += heap_block_bytes(kControlBlock + sizeof(Node)) +
               heap_bytes(node.name, node.taints, node.images, node.declared_features);
     add_labels(node.labels);
+    for (const NodeImage& image : node.images) {
+      if (image.names.empty() || !is_new(&image.names.list())) continue;
+      bytes_ += heap_block_bytes(kControlBlock + sizeof(SharedTexts::List)) + heap_bytes(image.names.list());
+      for (const std::string& name : image.names) bytes_ += heap_bytes(name);
+    }
   }
   void add(const Pod& pod) {
     bytes_ += own_bytes(pod);

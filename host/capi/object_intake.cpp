@@ -177,10 +177,9 @@ void refuse_problems(const TakenObjects& taken) {
   throw InputError(std::move(problems));
 }
 
-std::vector<ClusterChange> changes_of(const DecodedObjects& decoded) {
+void append_changes(const DecodedObjects& decoded, std::vector<ClusterChange>& changes) {
   LooksAtTimes looks;
-  std::vector<ClusterChange> changes;
-  changes.reserve(decoded.nodes.size());
+  changes.reserve(changes.size() + decoded.nodes.size() + decoded.pods.size());
   for (const auto& [node, place] : decoded.nodes) changes.emplace_back(NodeUpsert(node));
   for (const auto& [object, place] : decoded.namespaces) changes.emplace_back(NamespaceUpsert{object});
   for (const auto& [object, place] : decoded.services) changes.emplace_back(ServiceUpsert{object});
@@ -200,7 +199,6 @@ std::vector<ClusterChange> changes_of(const DecodedObjects& decoded) {
     changes.emplace_back(PodUpsert{pod.pod});
   }
   for (const auto& [terminal, place] : decoded.terminal_pods) changes.emplace_back(PodUpsert{terminal.pod});
-  return changes;
 }
 
 std::shared_ptr<const SideObjects> side_after(const std::shared_ptr<const SideObjects>& before,

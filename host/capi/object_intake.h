@@ -60,8 +60,8 @@ void take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& 
 /// @throws InputError with the problems; does nothing when there are none
 void refuse_problems(const TakenObjects& taken);
 
-/// As changes for an engine: node objects first, pods last.
-std::vector<ClusterChange> changes_of(const DecodedObjects& decoded);
+/// As changes for an engine, behind those that are there: node objects first, pods last.
+void append_changes(const DecodedObjects& decoded, std::vector<ClusterChange>& changes);
 /// The changes among the budgets and classes. @return `before` where there are none
 std::shared_ptr<const SideObjects> side_after(const std::shared_ptr<const SideObjects>& before,
                                               const DecodedObjects& decoded);

@@ -14,6 +14,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/objects/interruption.h"
+#include "host/objects/utf8.h"
 
 namespace berth::capi {
 namespace {
@@ -103,6 +104,12 @@ class Compression {
 
 void BytesIn::throw_damaged() {
   throw ApiError(BERTH_E_INPUT, "snapshot", "is damaged: its parts do not fit together");
+}
+
+std::string BytesIn::text() {
+  const std::string_view text = view();
+  if (!is_utf8(text)) throw_damaged();
+  return std::string(text);
 }
 
 std::string compressed(const Pieces& pieces) {

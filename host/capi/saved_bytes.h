@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "host/capi/stop_watch.h"
 
@@ -44,7 +45,12 @@ class BytesOut {
   void number(std::uint64_t number) { pieces_.last().append(reinterpret_cast<const char*>(&number), sizeof number); }
   void text(std::string_view text) {
     number(text.size());
-    pieces_.last() += text;
+    for_pieces(text, [&](std::string_view piece) { pieces_.last() += piece; });
+  }
+  /// As one text, of the numbers as they stand in memory.
+  template <class Number>
+  void column(const std::vector<Number>& numbers) {
+    text({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
   }
   void text(Pieces text) {
     number(text.size());
@@ -75,7 +81,8 @@ class BytesIn {
     std::memcpy(&number, take(sizeof number).data(), sizeof number);
     return number;
   }
-  std::string text() { return std::string(view()); }
+  /// @throws ApiError also where it is not UTF-8
+  std::string text();
   std::string_view view() { return take(number()); }
   template <class Read>
   void list(Read read) {
@@ -86,6 +93,15 @@ class BytesIn {
       looks.at_next();
       read();
     }
+  }
+  /// What BytesOut::column() wrote.
+  template <class Number>
+  std::vector<Number> column() {
+    const std::string_view bytes = view();
+    if (bytes.size() % sizeof(Number) != 0) throw_damaged();
+    std::vector<Number> numbers(bytes.size() / sizeof(Number));
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    return numbers;
   }
   bool is_at_end() const { return rest_.empty(); }
   [[noreturn]] static void throw_damaged();

@@ -2,6 +2,7 @@
 #include "host/capi/saved_snapshot.h"
 
 #define XXH_INLINE_ALL
+#include <tsl/robin_map.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "host/capi/api_error.h"
 #include "host/capi/saved_bytes.h"
 #include "host/cluster/engine_cluster.h"
+#include "host/cluster/pod_footprint.h"
 #include "host/objects/json_out.h"
 
 namespace berth::capi {
@@ -23,12 +25,12 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
 
 constexpr std::string_view kMagic = "BERTHSNP";
-constexpr std::uint32_t kFormat = 2;
-/// A small file must not make much memory full: opening takes up to three times the text, so that 10 MB
-/// become about 1 GiB. Real clusters compress to a twentieth up to a 33rd; what compresses better is padded.
-constexpr std::uint64_t kExpansionMax = 40;
+constexpr std::uint32_t kFormat = 3;
+/// A small file must not make much memory full: opening takes up to 13 times the data, of pods with names of one
+/// letter, so that 10 MB become about 1 GiB. Real clusters compress to a quarter or a fifth; what compresses better is
+/// padded.
+constexpr std::uint64_t kExpansionMax = 8;
 constexpr std::uint64_t kExpansionSpare = std::uint64_t{1} << 20;
-constexpr std::uint64_t kObjectsAtOnce = 16384;
 constexpr const char* kObject = "snapshot";
 
 /// Text of the header, padded with zeros.
@@ -50,12 +52,10 @@ class JsonObjects {
  public:
   template <class Object>
   void add(const Object& object) {
-    looks_.at_next();
-    std::string& piece = json_.last();
-    offsets_.push_back(size_);
-    const std::size_t before = piece.size();
-    append_json(piece, object);
-    size_ += piece.size() - before;
+    add_with([&](std::string& piece) { append_json(piece, object); });
+  }
+  void add_json(std::string_view json) {
+    add_with([&](std::string& piece) { piece += json; });
   }
   std::uint64_t count() const { return offsets_.size(); }
   void write(BytesOut& out) {
@@ -65,6 +65,16 @@ class JsonObjects {
   }
 
  private:
+  template <class Append>
+  void add_with(Append append) {
+    looks_.at_next();
+    std::string& piece = json_.last();
+    offsets_.push_back(size_);
+    const std::size_t before = piece.size();
+    append(piece);
+    size_ += piece.size() - before;
+  }
+
   Pieces json_;
   std::uint64_t size_ = 0;
   std::vector<std::uint64_t> offsets_;
@@ -73,37 +83,49 @@ class JsonObjects {
 
 struct Written {
   BytesOut out;
+  NodeImagesOut images;
+  PodColumnsOut pods;
   JsonObjects objects;
 };
 
-/// Pods in the order in which a cache that is given them has them too.
-class PodsOfState {
- public:
-  PodsOfState(const ClusterCache& cache, JsonObjects& objects) : cache_(cache), objects_(objects) {
-    for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
-      for (const NodeInfo* const node : zone.nodes) add_pods(*node);
-    for (const PodPtr& pod : cache.pods())
-      if (const NodeInfo* const node = cache.node_of_pod(pod->uid()); node->node == nullptr) add(pod, node->name);
-  }
-  const std::vector<std::pair<std::uint64_t, std::string>>& assumed() const { return assumed_; }
-
- private:
-  void add_pods(const NodeInfo& node) {
-    for (const PodPtr& pod : node.pods) add(pod, node.name);
-  }
-  void add(const PodPtr& pod, const std::string& node_name) {
-    if (!cache_.is_assumed(pod->uid())) return objects_.add(*pod);
-    if (!pod->rare().volumes.empty())
-      throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod->full_name(),
+/// In the order in which a cache that is given them has them too.
+void add_pods(const ClusterCache& cache, PodColumnsOut& pods) {
+  LooksAtTimes looks;
+  const auto add = [&](const Pod& pod, const NodeInfo& node) {
+    looks.at_next();
+    const bool is_assumed = cache.is_assumed(pod.uid());
+    if (is_assumed && !pod.rare().volumes.empty())
+      throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod.full_name(),
                      "is assumed and has volumes: what was decided about them is not written");
-    assumed_.emplace_back(objects_.count(), node_name);
-    objects_.add(*pod);
-  }
+    pods.add(pod, node.name, is_assumed);
+  };
+  for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
+    for (const NodeInfo* const node : zone.nodes)
+      for (const PodPtr& pod : node->pods) add(*pod, *node);
+  std::vector<const NodeInfo*> ghosts = cache.ghosts();
+  std::ranges::sort(ghosts, {}, &NodeInfo::name);
+  for (const NodeInfo* const node : ghosts)
+    for (const PodPtr& pod : node->pods) add(*pod, *node);
+}
 
-  const ClusterCache& cache_;
-  JsonObjects& objects_;
-  std::vector<std::pair<std::uint64_t, std::string>> assumed_;
-};
+/// Of nodes where a pod that left has freed ports of others.
+std::vector<const NodeInfo*> nodes_of_other_ports(const ClusterCache& cache) {
+  std::vector<const NodeInfo*> nodes;
+  tsl::robin_map<const PodSpec*, std::vector<HostPort>> ports_of;
+  LooksAtTimes looks;
+  for (const NodeInfo* const node : cache.nodes()) {
+    std::vector<HostPort> of_pods;
+    for (const PodPtr& pod : node->pods) {
+      looks.at_next();
+      const auto [ports, is_new] = ports_of.try_emplace(pod->spec.get());
+      if (is_new) ports.value() = wanted_host_ports(*pod->spec);
+      add_ports(of_pods, ports->second);
+    }
+    if (of_pods != node->used_ports) nodes.push_back(node);
+  }
+  std::ranges::sort(nodes, {}, &NodeInfo::name);
+  return nodes;
+}
 
 std::vector<SavedSnapshot::Reservation> reservations_in(const ClusterCache& cache, Cluster& cluster) {
   std::vector<SavedSnapshot::Reservation> reservations;
@@ -192,6 +214,7 @@ std::string save(const State& state) {
   const SideObjects& side = *state.facts.side;
   const auto written = freed_later<Written>(state.cluster.arena());
   BytesOut& out = written->out;
+  PodColumnsOut& pods = written->pods;
   JsonObjects& objects = written->objects;
   out.number(state.facts.version);
   std::vector<std::string> names;
@@ -199,22 +222,26 @@ std::string save(const State& state) {
     names.push_back(*name);
   out.list(names, [&](const std::string& name) { out.text(name); });
   for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone())
-    for (const NodeInfo* const node : zone.nodes) objects.add(*node->node);
+    for (const NodeInfo* const node : zone.nodes) {
+      Node without_images = *node->node;
+      without_images.images.clear();
+      objects.add(without_images);
+      written->images.add(*node->node);
+    }
   for (const Namespace& object : lists.namespaces) objects.add(object);
   for (const Service& object : lists.services) objects.add(object);
   for (const Workload& object : lists.workloads) objects.add(object);
   cache.storage().for_each_stored([&](const auto& object) { objects.add(object); });
-  const PodsOfState pods(cache, objects);
+  add_pods(cache, pods);
+  const std::uint64_t template_begin = objects.count();
+  for (const std::string& json : pods.templates()) objects.add_json(json);
+  const std::uint64_t nominated_begin = objects.count();
   for (const auto& [uid, pod] : *state.facts.nominated)
     if (cache.get_pod(uid) == nullptr) objects.add(*pod);
   const std::uint64_t class_begin = objects.count();
   for (const PodDisruptionBudget& object : side.budgets) objects.add(object);
   for (const PriorityClass& object : side.priority_classes) objects.add(object);
   for (const RuntimeClass& object : side.runtime_classes) objects.add(object);
-  out.list(pods.assumed(), [&](const auto& assumed) {
-    out.number(assumed.first);
-    out.text(assumed.second);
-  });
   out.list(reservations_in(cache, state.cluster), [&](const SavedSnapshot::Reservation& reservation) {
     out.text(reservation.owner);
     out.number(reservation.number);
@@ -226,6 +253,25 @@ std::string save(const State& state) {
     out.text(name);
     out.number(static_cast<std::uint64_t>(of_workload.second));
   });
+  out.list(nodes_of_other_ports(cache), [&](const NodeInfo* node) {
+    out.text(node->name);
+    out.list(node->used_ports, [&](const HostPort& port) {
+      out.text(port.ip);
+      out.text(port.protocol);
+      out.number(static_cast<std::uint64_t>(port.port));
+    });
+  });
+  std::vector<std::pair<std::string_view, std::int64_t>> sizes;
+  for (const auto& [name, image] : cache.images())
+    if (image.sizes_differ) sizes.emplace_back(name, image.size_bytes);
+  out.list(sizes, [&](const auto& size) {
+    out.text(size.first);
+    out.number(static_cast<std::uint64_t>(size.second));
+  });
+  written->images.write(out);
+  pods.write(out);
+  out.number(template_begin);
+  out.number(nominated_begin);
   out.number(class_begin);
   objects.write(out);
   const std::string data = compressed_and_padded(out.pieces());
@@ -239,10 +285,6 @@ void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot&
   saved.version = in.number();
   in.list([&] { saved.node_names.push_back(in.text()); });
   in.list([&] {
-    const std::uint64_t object = in.number();
-    saved.assumed.emplace_back(object, in.text());
-  });
-  in.list([&] {
     std::string owner = in.text();
     saved.reservations.push_back({std::move(owner), in.number()});
   });
@@ -252,53 +294,30 @@ void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot&
     std::string name = in.text();
     saved.replicas[{std::move(kind), std::move(name_space), std::move(name)}] = static_cast<std::int64_t>(in.number());
   });
+  in.list([&] {
+    auto& [name, ports] = saved.used_ports.emplace_back(in.text(), std::vector<HostPort>());
+    in.list([&ports, &in] {
+      std::string ip = in.text();
+      std::string protocol = in.text();
+      ports.push_back({std::move(ip), std::move(protocol), static_cast<std::int32_t>(in.number())});
+    });
+    if (!std::ranges::is_sorted(ports)) BytesIn::throw_damaged();
+  });
+  in.list([&] {
+    std::string name = in.text();
+    saved.image_sizes.emplace_back(std::move(name), static_cast<std::int64_t>(in.number()));
+  });
+  saved.images = NodeImagesIn(in);
+  saved.pods = PodColumns(in);
+  saved.template_begin = in.number();
+  saved.nominated_begin = in.number();
   saved.class_begin = in.number();
   in.list([&] { saved.offsets.push_back(in.number()); });
   saved.json_begin = static_cast<std::size_t>(in.view().data() - saved.data.data());
   const bool fits = in.is_at_end() && !saved.offsets.empty() && saved.offsets.back() == saved.json().size() &&
-                    std::ranges::is_sorted(saved.offsets) && saved.class_begin < saved.offsets.size();
+                    std::ranges::is_sorted(saved.offsets) && saved.template_begin <= saved.nominated_begin &&
+                    saved.nominated_begin <= saved.class_begin && saved.class_begin < saved.offsets.size();
   if (!fits) BytesIn::throw_damaged();
-}
-
-void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::shared_ptr<const ClusterCache>& kept) {
-  for (const std::string& name : saved.node_names) nodes_.number_of(name);
-  const auto objects = [&](std::uint64_t begin, std::uint64_t end) {
-    berth_bulk bulk = BERTH_BULK_INIT;
-    bulk.data = saved.json().data();
-    bulk.offsets = saved.offsets.data() + begin;
-    bulk.count = static_cast<std::size_t>(end - begin);
-    return bulk;
-  };
-  // In parts, since what is read of a part takes several times its text until the engine has it.
-  const auto take_range = [&](std::uint64_t begin, std::uint64_t end) {
-    for (; begin < end; begin += std::min(kObjectsAtOnce, end - begin)) {
-      upsert(objects(begin, begin + std::min(kObjectsAtOnce, end - begin)), nullptr, log, nullptr);
-      kept = backend_->cluster().leave_cache();
-    }
-  };
-  // The pods of a node are in their order again, those that are assumed among them.
-  std::uint64_t next = 0;
-  for (const auto& [object, node_name] : saved.assumed) {
-    if (object < next || object >= saved.class_begin)
-      throw ApiError(BERTH_E_INPUT, "snapshot", "is damaged: an assumed pod is not among its objects");
-    take_range(next, object);
-    std::unique_ptr<ReadPod> pod = std::move(read_pods(objects(object, object + 1), 0, log).front());
-    assume(*pod, node_name);
-    release(std::move(pod));
-    next = object + 1;
-  }
-  take_range(next, saved.class_begin);
-  take_range(saved.class_begin, saved.offsets.size() - 1);
-  const std::unique_lock alone(mutex_);
-  for (const SavedSnapshot::Reservation& reservation : saved.reservations) {
-    const std::string uid = uid_of_reservation(reservation.owner, reservation.number);
-    if (PodPtr pod = backend_->cluster().cache().get_pod(uid))
-      reservations_[reservation.owner].emplace(reservation.number, std::move(pod));
-  }
-  auto side = std::make_shared<SideObjects>(*facts_.side);
-  side->replicas = saved.replicas;
-  facts_.side = std::move(side);
-  facts_.version = saved.version;
 }
 
 }  // namespace berth::capi

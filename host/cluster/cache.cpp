@@ -60,6 +60,16 @@ CacheResult ClusterCache::forget_pod(std::string_view uid) {
   return CacheResult::kOk;
 }
 
+CacheResult ClusterCache::place_new_pod(PodPtr pod, std::string_view node_name, bool is_assumed) {
+  if (node_name.empty()) return CacheResult::kUnknownNode;
+  const bool may_be_empty = is_assumed && pod->node_name.empty();
+  if (!may_be_empty && pod->node_name != node_name) return CacheResult::kNodeMismatch;
+  state_->place(std::move(pod), node_name, is_assumed ? PodStage::kAssumed : PodStage::kAdded, &state_->new_pods);
+  return CacheResult::kOk;
+}
+
+bool ClusterCache::index_new_pods() { return state_->index_new_pods(); }
+
 CacheResult ClusterCache::add_pod(PodPtr pod) {
   if (pod->node_name.empty()) return CacheResult::kUnknownNode;
   const auto found = state_->pods.find(*pod);
@@ -97,6 +107,10 @@ void ClusterCache::set_used_ports(std::string_view node_name, const std::vector<
   if (entry == nullptr || entry->used_ports == used) return;
   entry->used_ports = used;
   state_->touch(*entry);
+}
+
+void ClusterCache::set_image_size(std::string_view name, std::int64_t size_bytes) {
+  state_->images.set_size(name, size_bytes);
 }
 
 bool ClusterCache::is_assumed(std::string_view uid) const {
@@ -185,13 +199,18 @@ bool ClusterCache::would_resize_images(const Node& node) const { return state_->
 const ClusterStorage& ClusterCache::storage() const { return state_->storage; }
 ClusterStorage& ClusterCache::storage() { return state_->storage; }
 
+bool ClusterCache::empty() const { return state_->nodes.empty() && state_->storage.empty(); }
+
 std::size_t ClusterCache::pod_count() const { return state_->pods.size(); }
 
-std::size_t ClusterCache::ghost_count() const {
-  return static_cast<std::size_t>(std::count_if(state_->nodes.begin(), state_->nodes.end(), [](const auto& entry) {
-    return !entry->is_real() && !entry->is_vacant();
-  }));
+std::vector<const NodeInfo*> ClusterCache::ghosts() const {
+  std::vector<const NodeInfo*> ghosts;
+  for (const auto& entry : state_->nodes)
+    if (!entry->is_real() && !entry->is_vacant()) ghosts.push_back(entry.get());
+  return ghosts;
 }
+
+std::size_t ClusterCache::ghost_count() const { return ghosts().size(); }
 
 namespace {
 

@@ -80,6 +80,13 @@ class ClusterCache {
   /// @param decisions  about its unbound claims; null: none. They are assumed until forget_pod().
   CacheResult assume_pod(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions);
   CacheResult forget_pod(std::string_view uid);  ///< kOk when absent, kWrongState when confirmed
+  // The pods of a new cache, at less cost than by assume_pod() and add_pod(): each is placed, and then all are known by
+  // their uids. No other change may come in between.
+
+  CacheResult place_new_pod(PodPtr pod, std::string_view node_name, bool is_assumed);
+  /// Other threads may read nodes and their pods meanwhile, and nothing else. @return false: two pods have one uid, and
+  /// the cache is of no use
+  bool index_new_pods();
   /// From a watch or a file, on pod->node_name; kUnknownNode when that is empty. Confirms an assumed pod, and moves it
   /// when it was assumed on another node.
   CacheResult add_pod(PodPtr pod);
@@ -90,6 +97,8 @@ class ClusterCache {
   void note_changes_in(UndoSteps* steps) noexcept;
   /// Host ports that the node's pods left behind, for a cache that is brought to the state of another one.
   void set_used_ports(std::string_view node_name, const std::vector<HostPort>& used);
+  /// The size of an image that some node has, where another node reports or reported another one: the same for sizes.
+  void set_image_size(std::string_view name, std::int64_t size_bytes);
   bool is_assumed(std::string_view uid) const;
   PodPtr get_pod(std::string_view uid) const;               ///< null when absent
   const NodeInfo* node_of_pod(std::string_view uid) const;  ///< null when absent
@@ -130,9 +139,12 @@ class ClusterCache {
   ClusterStorage& storage();
 
   std::vector<PodPtr> pods() const;  ///< of all nodes, ghosts included, in no order
+  /// No object, no pod and no ghost.
+  bool empty() const;
   std::size_t pod_count() const;
   std::size_t ghost_count() const;
-  std::uint64_t memory_bytes() const;  ///< of the cache itself, objects it shares not included
+  std::vector<const NodeInfo*> ghosts() const;  ///< in no order
+  std::uint64_t memory_bytes() const;           ///< of the cache itself, objects it shares not included
 
   /// Recounts every aggregate from the pods and compares: one line per difference, empty when consistent.
   /// docs/behaviour/scheduler-core.md 2.7.

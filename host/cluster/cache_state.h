@@ -20,6 +20,7 @@ namespace berth {
 struct ClusterCache::State {
   NodeEntrySet nodes;
   CachedPodSet pods;
+  std::vector<CachedPod> new_pods;  ///< that `pods` lacks, until index_new_pods()
   NodeTree tree;
   ImageTable images;
   FootprintMemo footprints;
@@ -48,7 +49,9 @@ struct ClusterCache::State {
   void erase(NodeEntry& entry) noexcept;
   void drop_vacant() noexcept;
   /// The pod must not be in the cache. Places it, or throws and changes nothing.
-  void place(PodPtr pod, std::string_view node_name, PodStage stage);
+  /// @param not_indexed  gets the pod instead of the index of pods; null: it is known by its uid at once
+  void place(PodPtr pod, std::string_view node_name, PodStage stage, std::vector<CachedPod>* not_indexed = nullptr);
+  bool index_new_pods();
   enum class Ports : std::uint8_t { kFree, kTakeOff };
   /// Takes the pod off, or throws and changes nothing.
   /// @param ports  kFree: the pod's ports become free whoever else has them; kTakeOff: only what this pod brought goes

@@ -7,9 +7,12 @@
 
 #include "host/cluster/cache_state.h"
 #include "host/cluster/tight_list.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 namespace {
+
+constexpr std::size_t kPodsBetweenLooks = 1024;
 
 /// Makes room for more, at least twice as much as there is.
 template <class T>
@@ -55,10 +58,11 @@ class ClusterCache::State::Placed : public UndoStep {
   NodeEntry& entry_;
 };
 
-void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage stage) {
+void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage stage,
+                                std::vector<CachedPod>* not_indexed) {
   const PodFootprint& footprint = footprints.of(*pod);
-  const bool existed = find(node_name) != nullptr;
-  NodeEntry& entry = find_or_create(node_name);
+  NodeEntry* const known = find(node_name);
+  NodeEntry& entry = known != nullptr ? *known : find_or_create(node_name);
   bool has_scalars = false;
   bool has_pod = false;
   try {
@@ -73,7 +77,11 @@ void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage
     make_tight_room(entry.pods);
     entry.pods.push_back(std::move(pod));
     has_pod = true;
-    pods.insert(CachedPod{&entry, position, stage});
+    if (not_indexed != nullptr) {
+      not_indexed->push_back({&entry, position, stage});
+    } else {
+      pods.insert(CachedPod{&entry, position, stage});
+    }
     // Nothing below allocates.
     add_amounts(entry, footprint);
     for (HostPort& port : ports) {
@@ -85,9 +93,26 @@ void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage
   } catch (...) {
     if (has_pod) entry.pods.pop_back();
     if (has_scalars) scalars.drop(entry, footprint.requested);
-    if (!existed && undo == nullptr) erase(entry);
+    if (known == nullptr && undo == nullptr) erase(entry);
     throw;
   }
+}
+
+bool ClusterCache::State::index_new_pods() {
+  constexpr std::size_t kAhead = 16;  // the pods lie scattered, and their uids apart from them
+  pods.reserve(pods.size() + new_pods.size());
+  bool is_new = true;
+  const Interruption* const interruption = current_interruption();
+  for (std::size_t i = 0; i < new_pods.size() && is_new; ++i) {
+    if (i % kPodsBetweenLooks == 0) check_interruption(interruption);
+    if (i + kAhead < new_pods.size()) {
+      __builtin_prefetch(&new_pods[i + kAhead].pod()->stored_uid);
+      __builtin_prefetch(new_pods[i + kAhead / 2].pod()->stored_uid.data());
+    }
+    is_new = pods.insert(new_pods[i]).second;
+  }
+  std::vector<CachedPod>().swap(new_pods);
+  return is_new;
 }
 
 /// A pod left.

@@ -15,10 +15,9 @@
 #include <string_view>
 
 #include "host/cluster/node_tree.h"
+#include "host/cluster/text_hash.h"
 
 namespace berth {
-
-inline std::size_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 /// hash_text() of the pod's uid. Allocates nothing, so that a pod can be put back where memory has run out.
 inline std::size_t hash_uid(const Pod& pod) {

@@ -164,6 +164,11 @@ void ClusterStorage::for_each_unclaimed(std::string_view class_name,
     visit(*volume(std::string_view(at->first).substr(begin.size())));
 }
 
+bool ClusterStorage::empty() const {
+  return volumes_.empty() && claims_.empty() && classes_.empty() && csi_nodes_.empty() && csi_drivers_.empty() &&
+         capacities_.empty() && attachments_.empty() && assumptions_.empty();
+}
+
 bool ClusterStorage::has_unclaimed(std::string_view class_name) const {
   const std::string begin = pair_key(class_name, "");
   const auto at = unclaimed_.lower_bound(begin);

@@ -17,18 +17,13 @@
 #include <variant>
 #include <vector>
 
+#include "host/cluster/text_hash.h"
 #include "host/objects/volumes.h"
 
 namespace berth {
 
 class UndoSteps;  // undo_steps.h
 
-/// For tables by name that are asked with a view of one. Not noexcept, so that the standard library keeps the hash of
-/// each name and does not compute it again for each name that it passes.
-struct NameHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-};
 /// In no order.
 template <class T>
 using ByName = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
@@ -109,6 +104,7 @@ class ClusterStorage {
     visit_all(capacities_), visit_all(attachments_);
   }
 
+  bool empty() const;
   /// From now on changes are noted in `steps`; null: no longer. As ClusterCache::note_changes_in().
   void note_changes_in(UndoSteps* steps) noexcept { undo_ = steps; }
   void add_all(const StorageObjects& objects);

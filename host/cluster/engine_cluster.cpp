@@ -39,33 +39,59 @@ EngineCluster::EngineCluster(std::shared_ptr<const ClusterCache> cache, const Cl
 }
 
 ClusterCache& EngineCluster::own() {
-  if (own_ == nullptr) {
-    own_ = std::make_shared<ClusterCache>(*shared_);
-    if (is_noting_) own_->note_changes_in(&steps_);
-    shared_.reset();
+  if (own_ != nullptr) return *own_;
+  if (keeps_before_ || shared_.use_count() != 1) {
+    own_ = std::make_shared<ClusterCache>(cache());
+  } else {
+    own_ = std::const_pointer_cast<ClusterCache>(shared_);  // nobody else has it, or can get it
   }
+  if (keeps_before_) return *own_;
+  if (is_noting_) own_->note_changes_in(&steps_);
+  shared_.reset();
   return *own_;
 }
 
 // Changes as a whole
 
+/// What a call makes of an empty cache, mostly a load, is given up as a whole when it fails.
 void EngineCluster::begin() noexcept {
   is_noting_ = true;
+  if (cache().empty()) return keep_before();
   if (own_ != nullptr) own_->note_changes_in(&steps_);
+}
+
+void EngineCluster::begin_load() {
+  if (keeps_before_) return;
+  auto next = std::make_shared<ClusterCache>(cache());
+  keep_before();
+  own_ = std::move(next);
+}
+
+void EngineCluster::keep_before() noexcept {
+  keeps_before_ = true;
+  before_ = std::move(own_);
 }
 
 void EngineCluster::keep() noexcept {
   steps_.finish_all();
-  drop_empty_lists();
-  if (own_ != nullptr) own_->note_changes_in(nullptr);
-  is_noting_ = false;
+  if (own_ == nullptr) own_ = std::move(before_);
+  if (own_ != nullptr) shared_.reset();
+  end_call();
 }
 
-void EngineCluster::take_back() noexcept {
+std::shared_ptr<ClusterCache> EngineCluster::take_back() noexcept {
+  std::shared_ptr<ClusterCache> given_up;
   steps_.undo_all();
+  if (keeps_before_) given_up = std::exchange(own_, std::move(before_));
+  end_call();
+  return given_up;
+}
+
+void EngineCluster::end_call() noexcept {
   drop_empty_lists();
   if (own_ != nullptr) own_->note_changes_in(nullptr);
-  is_noting_ = false;
+  before_.reset();
+  is_noting_ = keeps_before_ = false;
 }
 
 /// The fingerprint of a node came, changed or went.

@@ -77,15 +77,19 @@ struct EngineObjects {
 /// apply().
 class EngineCluster {
  public:
-  /// @param cache  copied at the first change, so that an engine that is told of none shares it; nobody may change it
+  /// @param cache  shared until the first change, which copies it where somebody else has it then; nobody may change it
   EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects);
 
-  const ClusterCache& cache() const { return own_ != nullptr ? *own_ : *shared_; }
+  const ClusterCache& cache() const { return own_ != nullptr ? *own_ : before_ != nullptr ? *before_ : *shared_; }
   const EngineObjects& objects() const { return objects_; }
 
   void begin() noexcept;
+  /// After begin(), for a call that changes much of the cluster: copies the cache, so that no change of it is noted.
+  /// @throws std::bad_alloc, and has no effect
+  void begin_load();
   void keep() noexcept;
-  void take_back() noexcept;
+  /// @return what the call made of a cache, if that is given up: freeing it takes its time
+  std::shared_ptr<ClusterCache> take_back() noexcept;
 
   ClusterEffect apply(const ClusterChange& change);
 
@@ -120,6 +124,8 @@ class EngineCluster {
   bool remove(std::vector<Object>& list, IsSame is_same);
   NamespaceObjects& write_objects(const std::string& name_space);
   void drop_empty_lists() noexcept;
+  void keep_before() noexcept;
+  void end_call() noexcept;
   void set_fingerprint(const std::string& name, const NodeFingerprint* fingerprint);
 
   void note_before(std::string_view uid, std::string_view going_to = {});
@@ -140,14 +146,17 @@ class EngineCluster {
   void stand_on_node(const PodPtr& pod, ClusterEffect& effect);
   void leave_node(std::string_view uid, ClusterEffect& effect);
 
-  std::shared_ptr<const ClusterCache> shared_;
-  std::shared_ptr<ClusterCache> own_;  ///< once something changed
+  std::shared_ptr<const ClusterCache> shared_;  ///< null once something changed and was kept
+  std::shared_ptr<ClusterCache> own_;           ///< once something changed
   EngineObjects objects_;
   std::vector<std::string> written_namespaces_;  ///< of `objects_.selecting`, which may be empty now
   std::shared_ptr<PodJournal> journal_ = std::make_shared<PodJournal>();
   Fingerprints fingerprints_;  ///< by node; of those that were updated before
   UndoSteps steps_;
   bool is_noting_ = false;  ///< between begin() and keep()
+  /// take_back() goes back to what was before the call as it is, so that the cache notes no steps.
+  bool keeps_before_ = false;
+  std::shared_ptr<ClusterCache> before_;  ///< `own_` then; null: there was none, or it is not kept
 };
 
 }  // namespace berth

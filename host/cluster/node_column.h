@@ -16,13 +16,14 @@
 namespace berth {
 
 /// Copy-on-write array with one value per node slot. A copy shares all memory of the first; a write afterwards copies a
-/// run of 32 values, and once for 1,024 nodes their list of 32 runs. So a what-if that changes a few nodes takes a few
-/// hundred bytes for each.
+/// run of 128 to 320 bytes, and once for 32 runs their list. So a what-if that changes a few nodes takes a few hundred
+/// bytes for each.
 template <class T>
 class NodeColumn {
  public:
-  static constexpr std::int32_t kRunNodesLog2 = 5;
+  static constexpr std::int32_t kRunNodesLog2 = sizeof(T) > sizeof(std::int64_t) ? 3 : 4;
   static constexpr std::int32_t kRunNodes = 1 << kRunNodesLog2;
+  static constexpr auto kRunLength = static_cast<std::size_t>(kRunNodes);
 
   NodeColumn() = default;
   /// @param slot_count  rounded up to whole blocks; every value is T()
@@ -30,8 +31,8 @@ class NodeColumn {
 
   const T& operator[](std::int32_t node) const { return blocks_[block_of(node)]->run_of(node)[offset_of(node)]; }
   /// The values of the nodes from `first` on, a multiple of kRunNodes. Valid until the column is written or destroyed.
-  std::span<const T, kRunNodes> run(std::int32_t first) const {
-    return std::span<const T, kRunNodes>(blocks_[block_of(first)]->run_of(first), kRunNodes);
+  std::span<const T, kRunLength> run(std::int32_t first) const {
+    return std::span<const T, kRunLength>(blocks_[block_of(first)]->run_of(first), kRunLength);
   }
   /// Valid until the column is copied, grown or destroyed.
   [[gnu::always_inline]] T& write(std::int32_t node) {
@@ -50,7 +51,7 @@ class NodeColumn {
     blocks_.reserve(count);
     while (blocks_.size() < count) blocks_.push_back(BlockRef::make());
   }
-  /// For how many nodes there are values: a multiple of 1,024.
+  /// For how many nodes there are values: whole blocks.
   std::int32_t capacity() const { return static_cast<std::int32_t>(blocks_.size()) << kBlockNodesLog2; }
   /// Of the values, whether they are shared or not.
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(capacity()) * sizeof(T); }
@@ -65,9 +66,10 @@ class NodeColumn {
   bool shares(const NodeColumn& other, std::int32_t node) const { return &(*this)[node] == &other[node]; }
 
  private:
-  static constexpr std::int32_t kBlockNodesLog2 = 2 * kRunNodesLog2;
+  static constexpr std::int32_t kRunsLog2 = 5;
+  static constexpr std::size_t kRuns = std::size_t{1} << kRunsLog2;
+  static constexpr std::int32_t kBlockNodesLog2 = kRunNodesLog2 + kRunsLog2;
   static constexpr std::int32_t kBlockNodes = 1 << kBlockNodesLog2;
-  static constexpr std::size_t kRuns = kRunNodes;
 
   /// write() of what is shared.
   [[gnu::noinline]] T& write_copied(std::int32_t node) {
@@ -86,7 +88,7 @@ class NodeColumn {
   class Block {
    public:
     Block() : Block(BlockRef(), {}) {
-      for (std::size_t run = 0; run < kRuns; ++run) own(run, std::make_unique<T[]>(kRunNodes));
+      for (std::size_t run = 0; run < kRuns; ++run) own(run, std::make_unique<T[]>(kRunLength));
     }
     /// Shares what `from` has of its base, or all where it has none, and copies the rest.
     explicit Block(const BlockRef& from) : Block(from->base_ ? from->base_ : from, from->runs_) {
@@ -108,7 +110,7 @@ class NodeColumn {
       constexpr std::uint64_t kHead = 16;  // of an allocation
       const std::uint64_t of_base = base_ && base_.is_mine_alone() ? base_->own_bytes() : 0;
       const auto runs = static_cast<std::uint64_t>(std::popcount(owned_));
-      return of_base + sizeof(Block) + kHead + runs * (kRunNodes * sizeof(T) + kHead);
+      return of_base + sizeof(Block) + kHead + runs * (kRunLength * sizeof(T) + kHead);
     }
     T* write_run_of(std::int32_t node) {
       const std::size_t run = index_of(node);
@@ -121,12 +123,12 @@ class NodeColumn {
     Block(const BlockRef& base, const std::array<T*, kRuns>& runs) : base_(base), runs_(runs) {}
 
     static std::size_t index_of(std::int32_t node) {
-      return static_cast<std::size_t>((node >> kRunNodesLog2) & (kRunNodes - 1));
+      return static_cast<std::size_t>(node >> kRunNodesLog2) & (kRuns - 1);
     }
     bool owns(std::size_t run) const { return (owned_ >> run & 1) != 0; }
     std::unique_ptr<T[]> copy_of(std::size_t run) const {
-      auto copy = std::make_unique<T[]>(kRunNodes);
-      std::copy_n(runs_[run], kRunNodes, copy.get());
+      auto copy = std::make_unique<T[]>(kRunLength);
+      std::copy_n(runs_[run], kRunLength, copy.get());
       return copy;
     }
     void own(std::size_t run, std::unique_ptr<T[]> values) {

@@ -12,7 +12,8 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kMemoSlots = 1024;
+constexpr int kMemoBits = 12;
+constexpr std::size_t kMemoSlots = std::size_t{1} << kMemoBits;
 /// Slots that are looked at for each spec that is added.
 constexpr std::size_t kMemoClears = 2;
 
@@ -133,9 +134,8 @@ const PodFootprint& FootprintMemo::of(const Pod& pod) {
     return single_;
   }
   if (slots_.empty()) slots_.resize(kMemoSlots);
-  // Objects of this size are at least 64 bytes apart; the upper bits mix in the heap region.
-  const auto address = reinterpret_cast<std::uintptr_t>(pod.spec.get());
-  Slot& slot = slots_[((address >> 6) ^ (address >> 16)) % kMemoSlots];
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(pod.spec.get());
+  Slot& slot = slots_[(address * 0x9e3779b97f4a7c15u) >> (64 - kMemoBits)];
   // A spec that ended and another one at its address have different owners.
   if (slot.spec.owner_before(pod.spec) || pod.spec.owner_before(slot.spec)) {
     clear_expired();

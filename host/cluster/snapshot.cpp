@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "host/objects/heap_bytes.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 
@@ -14,6 +15,7 @@ Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : 
     resources_.push_back({std::string(name), {}, {}, 0});
   }
   const auto nodes = cache.nodes_in_order();
+  ImagesOfLists images;
   fixed_->taint_sets.emplace_back();
   fixed_->index_of.reserve(nodes.size());
   std::vector<std::int32_t>& free_slots = fixed_->free_slots;  // the lowest one last
@@ -25,7 +27,7 @@ Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : 
     for (std::size_t slot = slots.size(); slot-- > 0;) {
       const NodeInfo* const known = slots[slot] != nullptr ? cache.find_node(slots[slot]->name) : nullptr;
       if (known != nullptr && known->node != nullptr && !fixed_->index_of.contains(known->name)) {
-        follow(static_cast<std::int32_t>(slot), *known);
+        follow(static_cast<std::int32_t>(slot), *known, &images);
       } else {
         free_slots.push_back(static_cast<std::int32_t>(slot));
       }
@@ -33,11 +35,13 @@ Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : 
     const std::size_t missing = nodes.size() - fixed_->index_of.size();
     if (missing > free_slots.size()) add_slots(static_cast<std::int32_t>(missing - free_slots.size()));
   }
+  const Interruption* const interruption = current_interruption();
   for (const NodeInfo* const info : nodes) {
+    check_interruption(interruption);
     if (!slots.empty() && fixed_->index_of.contains(info->name)) continue;
     const std::int32_t slot = free_slots.back();
     free_slots.pop_back();
-    follow(slot, *info);
+    follow(slot, *info, &images);
   }
   for (const auto& [name, state] : cache.images())
     if (const auto at = fixed_->images.find(name); at != fixed_->images.end()) at->second.size_bytes = state.size_bytes;
@@ -210,7 +214,7 @@ bool Snapshot::reports_other_image_sizes(const Node& node) const {
 }
 
 const ImageColumn* Snapshot::image(std::string_view name) const {
-  const auto at = fixed_->images.find(std::string(name));
+  const auto at = fixed_->images.find(name);
   return at == fixed_->images.end() ? nullptr : &at->second;
 }
 

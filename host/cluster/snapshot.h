@@ -25,6 +25,7 @@
 #include "host/cluster/guest_nodes.h"
 #include "host/cluster/node_column.h"
 #include "host/cluster/resource_columns.h"
+#include "host/cluster/text_hash.h"
 #include "host/cluster/topology_counts.h"
 #include "host/cluster/value_ids.h"
 
@@ -299,7 +300,7 @@ class Snapshot {
     std::vector<std::int32_t> taint_set;
     ValueIds taint_set_ids;
     std::vector<std::vector<Taint>> taint_sets;
-    std::unordered_map<std::string, ImageColumn> images;
+    std::unordered_map<std::string, ImageColumn, NameHash, std::equal_to<>> images;
     std::unordered_map<std::string, LabelColumn> labels;
   };
 
@@ -316,14 +317,17 @@ class Snapshot {
   void note_entry(std::int32_t slot, const NodeInfo& info);
   /// find_node() without guests and without reading a name. @param info  of a node that has a slot
   std::int32_t slot_of(const NodeInfo& info) const { return fixed_->slot_of_entry.at(info.id); }
-  void follow(std::int32_t slot, const NodeInfo& info);
+  /// Of lists of names that nodes share, by address: a load of nodes looks each name up once.
+  using ImagesOfLists = tsl::robin_map<const void*, std::vector<ImageColumn*>>;
+  void follow(std::int32_t slot, const NodeInfo& info, ImagesOfLists* known = nullptr);
   void write_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info);
   void note_wrapping(std::int32_t slot, bool may_wrap);
   void fill_taints(std::int32_t slot, const std::vector<Taint>& taints);
   void fill_labels(std::int32_t slot, const LabelMap& labels);
-  void add_images(std::int32_t slot, const Node& node);
+  void add_images(std::int32_t slot, const Node& node, ImagesOfLists* known = nullptr);
+  static void note_on(std::int32_t slot, ImageColumn& image);
   void drop_images(std::int32_t slot, const Node& node, const ClusterCache& cache);
   void read_image_sizes(const Node& node, const ClusterCache& cache);
   static std::int64_t amount_of(const ResourceAmounts& amounts, std::int32_t column, const std::string& name);

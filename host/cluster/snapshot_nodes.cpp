@@ -45,7 +45,7 @@ std::int32_t Snapshot::add_node(const NodeInfo& info, const ClusterCache& cache)
 }
 
 /// Fills every column of a slot that was free.
-void Snapshot::follow(std::int32_t slot, const NodeInfo& info) {
+void Snapshot::follow(std::int32_t slot, const NodeInfo& info, ImagesOfLists* known) {
   Fixed& fixed = *fixed_;
   const auto i = static_cast<std::size_t>(slot);
   const Node& node = *info.node;
@@ -57,7 +57,7 @@ void Snapshot::follow(std::int32_t slot, const NodeInfo& info) {
   fill_allocatable(slot, Node(), node);
   fill_taints(slot, node.taints);
   fill_labels(slot, node.labels);
-  add_images(slot, node);
+  add_images(slot, node, known);
   std::vector<std::string> resources;  // the slot was free, so that all others are 0
   resources.reserve(info.requested.scalars.size());
   for (const auto& [name, amount] : info.requested.scalars) resources.push_back(name);
@@ -161,16 +161,26 @@ void Snapshot::fill_labels(std::int32_t slot, const LabelMap& labels) {
   }
 }
 
-void Snapshot::add_images(std::int32_t slot, const Node& node) {
-  for (const NodeImage& image : node.images)
-    for (const std::string& name : image.names) {
-      std::vector<std::int32_t>& on = fixed_->images[name].nodes;
-      const auto at = std::lower_bound(on.begin(), on.end(), slot);
-      if (at != on.end() && *at == slot) continue;
-      const auto position = at - on.begin();
-      make_tight_room(on);
-      on.insert(on.begin() + position, slot);
+void Snapshot::note_on(std::int32_t slot, ImageColumn& image) {
+  std::vector<std::int32_t>& on = image.nodes;
+  const auto at = std::lower_bound(on.begin(), on.end(), slot);
+  if (at != on.end() && *at == slot) return;
+  const auto position = at - on.begin();
+  make_tight_room(on);
+  on.insert(on.begin() + position, slot);
+}
+
+void Snapshot::add_images(std::int32_t slot, const Node& node, ImagesOfLists* known) {
+  for (const NodeImage& image : node.images) {
+    if (known == nullptr) {
+      for (const std::string& name : image.names) note_on(slot, fixed_->images[name]);
+      continue;
     }
+    const auto [of_list, is_new] = known->try_emplace(&image.names.list());
+    if (is_new)
+      for (const std::string& name : image.names) of_list.value().push_back(&fixed_->images[name]);
+    for (ImageColumn* const column : of_list->second) note_on(slot, *column);
+  }
 }
 
 void Snapshot::drop_images(std::int32_t slot, const Node& node, const ClusterCache& cache) {

@@ -50,10 +50,11 @@ void read_priority_class(const JsonValue& value, PriorityClass& out) {
 }
 
 void read_pool_image(const JsonValue& value, PoolImage& out) {
+  std::vector<std::string> names;
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
     Quantity size;
     if (key == "names")
-      read_names(field, out.image.names);
+      read_names(field, names);
     else if (key == "percent")
       read_percent(field, out.percent);
     else if (key == "size")
@@ -63,6 +64,7 @@ void read_pool_image(const JsonValue& value, PoolImage& out) {
     if (key == "size") out.image.size_bytes = size.value();
     return true;
   });
+  out.image.names = std::move(names);
   if (value.is_object() && out.image.names.empty()) value.problem("expected names");
 }
 

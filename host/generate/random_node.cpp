@@ -101,8 +101,9 @@ void add_images(Random& random, const RandomMoods& moods, Node& node) {
   for (const char* name : kImages) {
     if (!random.chance(moods.images)) continue;
     NodeImage image;
-    image.names.emplace_back(name);
-    if (random.chance(30)) image.names.push_back("mirror.example/" + std::string(name));
+    std::vector<std::string> names = {name};
+    if (random.chance(30)) names.push_back("mirror.example/" + std::string(name));
+    image.names = std::move(names);
     image.size_bytes = random.pick(kSizes);
     node.images.push_back(std::move(image));
   }

@@ -90,19 +90,21 @@ const KnownKind* find_kind(std::string_view api_version, std::string_view kind) 
   return nullptr;
 }
 
-std::vector<NodeImage> read_images(const JsonValue& value) {
+std::vector<NodeImage> read_images(const JsonValue& value, ObjectPools& pools) {
   std::vector<NodeImage> images;
   value.for_each_element([&](const JsonValue& element) {
     NodeImage& image = images.emplace_back();
+    std::vector<std::string> names;
     element.for_each_field([&](std::string_view key, const JsonValue& field) {
-      if (key == "names") field.read(image.names);
+      if (key == "names") field.read(names);
       if (key == "sizeBytes") field.read(image.size_bytes);
     });
+    image.names = pools.texts(std::move(names));
   });
   return images;
 }
 
-NodePtr read_node(const JsonValue& object, DecodedMeta&& meta, const DeclaredPaths* declared) {
+NodePtr read_node(const JsonValue& object, DecodedMeta&& meta, const DeclaredPaths* declared, ObjectPools& pools) {
   auto node = std::make_shared<Node>();
   node->name = std::move(meta.name);
   node->labels = std::move(meta.labels);
@@ -118,7 +120,7 @@ NodePtr read_node(const JsonValue& object, DecodedMeta&& meta, const DeclaredPat
       node->allocatable = to_amounts(list);
       if (const Quantity* pods = find(list, kPods)) node->allowed_pod_number = pods->value();
     }
-    if (key == "images") node->images = read_images(field);
+    if (key == "images") node->images = read_images(field, pools);
     if (key == "declaredFeatures") field.read(node->declared_features);
   });
   if (declared != nullptr) node->declared = read_declared(object, declared->of_nodes());
@@ -201,8 +203,9 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
 }
 
 struct ObjectDecoder::Caches {
-  Caches(ObjectPools& pools, DenseEntries& entries, const DecodeOptions& options)
-      : pods(pools, options.declared),
+  Caches(ObjectPools& shared, DenseEntries& entries, const DecodeOptions& options)
+      : pools(shared),
+        pods(shared, options.declared),
         dense_entries(entries),
         keeps_finished_pods(options.keeps_finished_pods),
         declared(options.declared) {}
@@ -210,6 +213,7 @@ struct ObjectDecoder::Caches {
   /// What the object at hand is called in a report: "Pod default/web-0".
   std::string object_name;
   JsonParser parser;
+  ObjectPools& pools;
   PodDecoder pods;
   DenseEntries& dense_entries;
   bool keeps_finished_pods;
@@ -257,7 +261,7 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
   switch (known.use) {
     case KindUse::kNode:
       validate_node(object);
-      return keep(out.nodes, read_node(object, std::move(meta), declared.get()));
+      return keep(out.nodes, read_node(object, std::move(meta), declared.get(), pools));
     case KindUse::kNamespace:
       validate_fields(object, ApiType::kNamespace);
       return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});

@@ -352,7 +352,7 @@ void append_json(std::string& out, const Node& node) {
   w.object("status", [&] {
     write_allocatable(w, node);
     w.objects("images", node.images, [&](const NodeImage& image) {
-      w.strings("names", image.names);
+      w.strings("names", image.names.list());
       w.field("sizeBytes", image.size_bytes);
     });
     w.strings("declaredFeatures", node.declared_features);

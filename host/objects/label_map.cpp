@@ -2,6 +2,9 @@
 #include "host/objects/label_map.h"
 
 #include <algorithm>
+#include <cstdint>
+
+#include "host/objects/utf8.h"
 
 namespace berth {
 namespace {
@@ -70,6 +73,23 @@ LabelMap LabelMap::from_packed(std::string_view packed) {
   std::memcpy(bytes.get() + sizeof size, packed.data(), packed.size());
   map.packed_ = std::move(bytes);
   return map;
+}
+
+bool LabelMap::is_packed(std::string_view bytes) {
+  if (bytes.size() > UINT32_MAX) return false;
+  std::optional<std::string_view> last_key;
+  while (!bytes.empty()) {
+    if (bytes.size() < kHeaderBytes) return false;
+    const Header header = header_at(bytes.data());
+    bytes.remove_prefix(kHeaderBytes);
+    if (header.key_bytes > bytes.size() || header.value_bytes > bytes.size() - header.key_bytes) return false;
+    const std::string_view key = bytes.substr(0, header.key_bytes);
+    const std::string_view value = bytes.substr(header.key_bytes, header.value_bytes);
+    if ((last_key && *last_key >= key) || !is_utf8(key) || !is_utf8(value)) return false;
+    last_key = key;
+    bytes.remove_prefix(key.size() + value.size());
+  }
+  return true;
 }
 
 std::optional<std::string_view> LabelMap::find(std::string_view key) const {

@@ -33,6 +33,8 @@ class LabelMap {
   static void pack(std::vector<Entry>& entries, std::string& out);
   /// @param packed  what pack() wrote or bytes() gave
   static LabelMap from_packed(std::string_view packed);
+  /// Whether pack() could have written the bytes, of texts in UTF-8.
+  static bool is_packed(std::string_view bytes);
 
   std::optional<std::string_view> find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key).has_value(); }

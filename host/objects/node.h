@@ -10,6 +10,7 @@
 #include "host/objects/declared_paths.h"
 #include "host/objects/label_map.h"
 #include "host/objects/resources.h"
+#include "host/objects/shared_texts.h"
 
 namespace berth {
 
@@ -22,9 +23,9 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-/// One entry of status.images: several names of one image.
+/// One entry of status.images: several names of one image. The nodes of a load that have it share them.
 struct NodeImage {
-  std::vector<std::string> names;
+  SharedTexts names;
   std::int64_t size_bytes = 0;
   friend bool operator==(const NodeImage&, const NodeImage&) = default;
 };

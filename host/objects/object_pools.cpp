@@ -92,6 +92,14 @@ LabelMap ObjectPools::labels(std::string_view packed, std::uint64_t hash) {
   return *shard.maps.insert(LabelMap::from_packed(packed)).first;
 }
 
+SharedTexts ObjectPools::texts(std::vector<std::string>&& texts) {
+  if (texts.empty()) return {};
+  constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15u;
+  std::uint64_t hash = texts.size();
+  for (const std::string& text : texts) hash = hash * kHashFactor + hash_bytes(text);
+  return SharedTexts(texts_.intern(hash, std::move(texts)));
+}
+
 SpecPtr ObjectPools::spec(PodSpec&& spec) {
   std::string content;
   append_content(content, spec);

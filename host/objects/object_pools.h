@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One copy of each distinct label map, pod spec and owner list of a load, so that the many pods of one template share
-// theirs. Any thread.
+// One copy of each distinct label map, pod spec, owner list and list of image names of a load, so that the many pods of
+// one template share theirs, as the nodes that have an image. Any thread.
 
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
@@ -17,6 +17,7 @@
 
 #include "host/objects/label_map.h"
 #include "host/objects/pod.h"
+#include "host/objects/shared_texts.h"
 
 namespace berth {
 
@@ -60,6 +61,7 @@ class ObjectPools {
   OwnersPtr owners(std::vector<OwnerReference>&& owners, std::uint64_t hash) {
     return owners_.intern(hash, std::move(owners));
   }
+  SharedTexts texts(std::vector<std::string>&& texts);
 
  private:
   struct LabelHash {
@@ -84,6 +86,7 @@ class ObjectPools {
   std::array<LabelShard, 64> label_shards_;
   ContentPool<PodSpec> specs_;
   ContentPool<std::vector<OwnerReference>> owners_;
+  ContentPool<SharedTexts::List> texts_;
 };
 
 }  // namespace berth

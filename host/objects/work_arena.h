@@ -13,6 +13,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 
 namespace berth {
 
@@ -44,6 +46,13 @@ class WorkArena {
   }
   /// Calls free(waste) in another thread, before this goes; in this one where the arena has no other.
   void free_later(void* waste, void (*free)(void*)) noexcept;
+  /// The same of what this pointer owns, if it does; here where there is no memory for that.
+  template <class T>
+  void free_later(std::shared_ptr<T> waste) noexcept {
+    if (waste == nullptr) return;
+    if (auto* const kept = new (std::nothrow) std::shared_ptr<T>(std::move(waste)))
+      free_later(kept, [](void* pointer) { delete static_cast<std::shared_ptr<T>*>(pointer); });
+  }
   /// Runs body(begin, end) of parts of 0 to count.
   template <class Body>
   void for_ranges(std::size_t count, const Body& body) {

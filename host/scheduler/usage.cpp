@@ -92,7 +92,7 @@ class SharedBytes {
 };
 
 struct SharedParts {
-  SharedBytes labels, specs, owners;
+  SharedBytes labels, specs, owners, image_names;
 
   void add_labels(const LabelMap& of) {
     if (!of.empty()) labels.add(of.bytes().data(), of.bytes().size() + kSharedPointerBlock);
@@ -115,8 +115,9 @@ std::uint64_t node_bytes(const Node& node, SharedParts& shared) {
                         heap_bytes(node.images) + heap_bytes(node.allocatable.scalars);
   for (const auto& [name, amount] : node.allocatable.scalars) bytes += heap_bytes(name);
   for (const NodeImage& image : node.images) {
-    bytes += heap_bytes(image.names);
-    for (const std::string& name : image.names) bytes += heap_bytes(name);
+    std::uint64_t of_names = heap_bytes(image.names.list()) + sizeof(SharedTexts::List) + kSharedPointerBlock;
+    for (const std::string& name : image.names) of_names += heap_bytes(name);
+    if (!image.names.empty()) shared.image_names.add(&image.names.list(), of_names);
   }
   shared.add_labels(node.labels);
   return bytes;

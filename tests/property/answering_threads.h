@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -22,6 +23,7 @@ struct WaitingFork {
   std::unique_ptr<Fork> fork;
   std::vector<PodToPlace> pods;
   std::vector<std::string> expected;
+  std::size_t number = 0;  ///< among those that were added
 };
 
 /// Threads that let forks answer as they come.
@@ -35,6 +37,7 @@ class AnsweringThreads {
   ~AnsweringThreads() { finish(); }
   void add(WaitingFork fork) {
     const std::lock_guard alone(mutex_);
+    fork.number = added_++;
     waiting_.push_back(std::move(fork));
     comes_.notify_one();
   }
@@ -55,8 +58,14 @@ class AnsweringThreads {
     while (std::optional<WaitingFork> next = take()) {
       std::vector<std::string> answers = ask_(*next->fork, next->pods);
       if (answers == next->expected) continue;
+      std::string problem = "fork " + std::to_string(next->number) + ":";
+      for (std::size_t i = 0; i < std::max(answers.size(), next->expected.size()); ++i) {
+        const std::string got = i < answers.size() ? answers[i] : "nothing";
+        const std::string expected = i < next->expected.size() ? next->expected[i] : "nothing";
+        if (got != expected) problem += "\n" + std::to_string(i) + ": expected " + expected + ", got " + got;
+      }
       const std::lock_guard alone(mutex_);
-      wrong_.insert(wrong_.end(), answers.begin(), answers.end());
+      wrong_.push_back(std::move(problem));
     }
   }
   std::optional<WaitingFork> take() {
@@ -73,6 +82,7 @@ class AnsweringThreads {
   std::condition_variable comes_;
   std::deque<WaitingFork> waiting_;
   std::vector<std::string> wrong_;
+  std::size_t added_ = 0;
   bool is_complete_ = false;
   std::vector<std::thread> threads_;
 };

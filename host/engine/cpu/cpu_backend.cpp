@@ -116,11 +116,11 @@ void CpuBackend::release(std::span<PodToPlace> pods) {
 }
 
 void CpuBackend::apply(std::span<const ClusterChange> changes) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  const CommitState::RowsAfter rows = state.apply(changes);
-  state.void_rows(rows);
-  if (rows.any_change) note_change();
+  state_->change_and_open([&](State& state) {
+    const CommitState::RowsAfter rows = state.apply(changes);
+    state.void_rows(rows);
+    if (rows.any_change) note_change();
+  });
 }
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {

@@ -64,14 +64,14 @@ void DeviceBackend::release(std::span<PodToPlace> pods) {
 }
 
 void DeviceBackend::apply(std::span<const ClusterChange> changes) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  const CommitState::RowsAfter rows = state.apply(changes);
-  if (rows.any_change) note_change();
-  // Pods go to the device through the log.
-  state.note_changed_nodes(rows.changed_nodes);
-  if (rows.all_void || rows.counts_moved || rows.swept) state.reset_device();
-  if (rows.all_void || rows.swept || !rows.changed_nodes.empty()) state.rows_a_launch = state.tuning.launch_rows_max;
+  state_->change_and_open([&](State& state) {
+    const CommitState::RowsAfter rows = state.apply(changes);
+    if (rows.any_change) note_change();
+    // Pods go to the device through the log.
+    state.note_changed_nodes(rows.changed_nodes);
+    if (rows.all_void || rows.counts_moved || rows.swept) state.reset_device();
+    if (rows.all_void || rows.swept || !rows.changed_nodes.empty()) state.rows_a_launch = state.tuning.launch_rows_max;
+  });
 }
 
 BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {

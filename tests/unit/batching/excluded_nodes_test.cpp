@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace berth {
@@ -18,6 +20,30 @@ TEST(ExcludedNodesTest, ContainsEachInsertedNodeOnce) {
   EXPECT_EQ(members_of(excluded), (std::vector<std::int32_t>{64, 3, 700}));
   for (const std::int32_t node : {64, 3, 700}) EXPECT_TRUE(excluded.contains(node)) << node;
   for (const std::int32_t node : {0, 63, 65, 699, 100000}) EXPECT_FALSE(excluded.contains(node)) << node;
+}
+
+TEST(ExcludedNodesTest, ManyNodesAreFoundAsFewAre) {
+  ExcludedNodes excluded;
+  std::vector<std::int32_t> expected;
+  for (std::int32_t i = 0; i < 100; ++i) {
+    const std::int32_t node = i * 37 % 101;
+    excluded.insert(node);
+    excluded.insert(node);
+    expected.push_back(node);
+    EXPECT_EQ(members_of(excluded), expected);
+    for (std::int32_t other = 0; other < 130; ++other)
+      EXPECT_EQ(excluded.contains(other), std::find(expected.begin(), expected.end(), other) != expected.end());
+  }
+  for (const std::int32_t node : {37, 0}) {
+    excluded.erase(node);
+    std::erase(expected, node);
+    EXPECT_FALSE(excluded.contains(node));
+  }
+  EXPECT_EQ(members_of(excluded), expected);
+  excluded.clear();
+  for (std::int32_t other = 0; other < 130; ++other) EXPECT_FALSE(excluded.contains(other));
+  excluded.insert(7);
+  EXPECT_TRUE(excluded.contains(7));
 }
 
 TEST(ExcludedNodesTest, AnErasedNodeIsNoMember) {

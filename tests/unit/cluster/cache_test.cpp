@@ -278,6 +278,58 @@ TEST(CacheImages, TheFirstReportedSizeStaysWhileANodeHasTheImage) {
   EXPECT_TRUE(cache.images().empty());
 }
 
+TEST(CacheImages, ASizeThatANodeReportedBeforeMayBeSet) {
+  ClusterCache cache;
+  cache.add_node(make_node("a", "", {{{"app:1"}, 200}}));
+  cache.set_image_size("app:1", 100);
+  cache.set_image_size("none", 100);
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+  EXPECT_EQ(cache.images().size(), 1U);
+  EXPECT_TRUE(cache.would_resize_images(*make_node("a", "", {{{"app:1"}, 200}})));
+  ClusterCache copy(cache);
+  copy.update_node(make_node("a", "", {{{"app:1"}, 200}}));
+  EXPECT_EQ(copy.images().at("app:1").size_bytes, 200);
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+}
+
+TEST(CacheImages, WhatANodeBroughtIsTakenBack) {
+  ClusterCache cache;
+  cache.add_node(make_node("a", "", {{{"app:1", "app:2"}, 100}}));
+  UndoSteps steps;
+  cache.note_changes_in(&steps);
+  cache.update_node(make_node("a", "", {{{"app:2", "app:2", "app:3"}, 300}}));
+  cache.add_node(make_node("b", "", {{{"app:1", "app:3"}, 400}}));
+  cache.remove_node("a");
+  steps.undo_all();
+  cache.note_changes_in(nullptr);
+  EXPECT_EQ(cache.images().size(), 2U);
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+  EXPECT_EQ(cache.images().at("app:2").node_count, 1);
+  EXPECT_TRUE(cache.check_consistency().empty());
+  cache.remove_node("a");
+  EXPECT_TRUE(cache.images().empty());
+}
+
+TEST(Cache, NewPodsAreKnownByTheirUidsTogether) {
+  ClusterCache cache;
+  EXPECT_EQ(cache.place_new_pod(make_pod("p", "a"), "a", false), CacheResult::kOk);
+  EXPECT_EQ(cache.place_new_pod(make_pod("q", "a"), "b", false), CacheResult::kNodeMismatch);
+  EXPECT_EQ(cache.place_new_pod(make_pod("q", ""), "a", false), CacheResult::kNodeMismatch);
+  EXPECT_EQ(cache.place_new_pod(make_pod("q", ""), "", true), CacheResult::kUnknownNode);
+  EXPECT_EQ(cache.place_new_pod(make_pod("q", ""), "a", true), CacheResult::kOk);
+  EXPECT_EQ(cache.get_pod("uid-p"), nullptr);
+  EXPECT_TRUE(cache.index_new_pods());
+  EXPECT_TRUE(cache.is_assumed("uid-q"));
+  EXPECT_FALSE(cache.is_assumed("uid-p"));
+  EXPECT_EQ(cache.find_node("b"), nullptr) << "what did not come leaves nothing behind";
+  EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 200);
+  EXPECT_TRUE(cache.check_consistency().empty());
+  EXPECT_EQ(cache.remove_pod("uid-p"), CacheResult::kOk);
+  EXPECT_TRUE(cache.check_consistency().empty());
+  EXPECT_EQ(cache.place_new_pod(make_pod("q", "b"), "b", false), CacheResult::kOk);
+  EXPECT_FALSE(cache.index_new_pods()) << "another pod has the uid";
+}
+
 TEST(CacheImages, ANameListedTwiceCountsOnce) {
   ClusterCache cache;
   cache.add_node(make_node("a", "", {{{"app:1", "app:1"}, 100}, {{"app:1"}, 300}}));

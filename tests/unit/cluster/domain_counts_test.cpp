@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <vector>
 
 namespace berth {
 namespace {
@@ -53,6 +54,43 @@ TEST(DomainCounts, AreThoseOfAMapWhateverIsAdded) {
     }
     pair.expect_equal();
   }
+}
+
+/// Copies share lists, whose owners come and go.
+TEST(DomainCounts, CopiesSeeNoChangeOfEachOther) {
+  for (const unsigned domains : {3U, 20U, 256U, 300U}) {
+    std::mt19937 random(domains);
+    std::vector<CountsAndModel> pairs(1);
+    for (int i = 0; i < 6000; ++i) {
+      CountsAndModel& any = pairs[random() % pairs.size()];
+      if (const std::uint_fast32_t what = random() % 40; what == 0 && pairs.size() < 8) {
+        pairs.push_back(CountsAndModel(any));
+      } else if (what == 1 && pairs.size() > 1) {
+        any = CountsAndModel(pairs.back());
+        pairs.pop_back();
+      } else {
+        any.add(1 + static_cast<std::int32_t>(random() % domains), static_cast<std::int64_t>(random() % 5) - 2);
+      }
+      if (i % 400 == 0)
+        for (const CountsAndModel& pair : pairs) pair.expect_equal();
+    }
+    for (const CountsAndModel& pair : pairs) pair.expect_equal();
+  }
+}
+
+TEST(DomainCounts, ACopyWithFewChangesHasNoListOfItsOwn) {
+  CountsAndModel first;
+  for (std::int32_t domain = 1; domain <= 100; ++domain) first.add(domain, domain);
+  EXPECT_GT(first.counts().own_bytes(), 800U);
+  CountsAndModel copy(first);
+  EXPECT_LT(copy.counts().own_bytes(), 100U) << "the list is shared";
+  for (const std::int32_t domain : {7, 200, 7, 8}) copy.add(domain, domain == 8 ? -8 : 1);
+  EXPECT_LT(copy.counts().own_bytes(), 100U);
+  copy.expect_equal();
+  first.expect_equal();
+  for (const std::int32_t domain : {300, 301, 302}) copy.add(domain, 1);
+  EXPECT_GT(copy.counts().own_bytes(), 800U);
+  copy.expect_equal();
 }
 
 TEST(DomainCounts, AListHoldsItsMostDomainsAndIsReadFromPagesAfterwards) {

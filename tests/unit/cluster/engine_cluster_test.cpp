@@ -71,6 +71,80 @@ TEST_F(EngineClusterTest, TheCacheThatItWasOpenedWithStaysAsItWas) {
   EXPECT_EQ(cache_->pod_count(), 1u);
 }
 
+TEST_F(EngineClusterTest, ACacheThatNobodyElseHasIsNotCopied) {
+  const ClusterCache* const only = cache_.get();
+  EngineCluster cluster(std::move(cache_), {});
+  cluster.apply(NodeRemoval{"b"});
+  EXPECT_EQ(&cluster.cache(), only);
+  const std::shared_ptr<const ClusterCache> left = cluster.leave_cache();
+  EXPECT_EQ(left.get(), only);
+}
+
+TEST(EmptyEngineCluster, WhatACallMakesOfItIsGivenUpAsAWhole) {
+  EngineCluster cluster(std::make_shared<ClusterCache>(), {});
+  const auto load = [&] {
+    cluster.apply(NodeUpsert(make_node("a", "z")));
+    cluster.apply(PodUpsert{make_pod("p", "a", make_spec({{"cpu", units(2)}}))});
+    StorageClass fast;
+    fast.name = "fast";
+    cluster.apply(StorageUpsert{fast});
+    cluster.apply(NamespaceUpsert{{"team", {}}});
+    cluster.apply(ServiceUpsert{{"web", "team", LabelMap{{"app", "web"}}}});
+  };
+  const auto is_empty = [&] {
+    return cluster.cache().empty() && cluster.objects().namespaces.empty() && cluster.objects().selecting.empty();
+  };
+  for (int times = 0; times < 2; ++times) {
+    cluster.begin();
+    load();
+    EXPECT_FALSE(is_empty());
+    cluster.take_back();
+    EXPECT_TRUE(is_empty()) << times;
+    EXPECT_TRUE(cluster.cache().nodes_in_order().empty());
+  }
+  cluster.begin();
+  load();
+  cluster.keep();
+  EXPECT_EQ(cluster.cache().pod_count(), 1u);
+  EXPECT_TRUE(cluster.cache().check_consistency().empty());
+  // From here on there is something to go back to.
+  cluster.begin();
+  cluster.apply(PodRemoval{"uid-p"});
+  cluster.apply(NodeRemoval{"a"});
+  cluster.take_back();
+  EXPECT_EQ(cluster.cache().find_node("a")->pods.size(), 1u);
+  EXPECT_TRUE(cluster.cache().check_consistency().empty());
+}
+
+TEST_F(EngineClusterTest, ALoadIsTakenBackToTheCacheFromBefore) {
+  EngineCluster cluster(cache_, {});
+  for (const bool is_changed_before : {false, true}) {
+    if (is_changed_before) cluster.apply(PodUpsert{pod("own", "b")});
+    cluster.begin();
+    cluster.apply(PodRemoval{"uid-old"});
+    cluster.begin_load();
+    EXPECT_EQ(cluster.cache().get_pod("uid-old"), nullptr) << "what the call has changed until now is part of it";
+    cluster.apply(PodUpsert{pod("new", "a")});
+    cluster.apply(NodeRemoval{"b"});
+    cluster.take_back();
+    EXPECT_NE(cluster.cache().get_pod("uid-old"), nullptr);
+    EXPECT_EQ(cluster.cache().get_pod("uid-new"), nullptr);
+    EXPECT_EQ(cluster.cache().nodes().size(), 2u);
+    EXPECT_TRUE(cluster.cache().check_consistency().empty());
+  }
+  cluster.begin();
+  cluster.begin_load();
+  cluster.apply(PodUpsert{pod("new", "a")});
+  cluster.keep();
+  EXPECT_EQ(cluster.cache().pod_count(), 3u);
+  EXPECT_TRUE(cluster.cache().check_consistency().empty());
+  EXPECT_EQ(cache_->pod_count(), 1u) << "the caller's stays as it was";
+  cluster.begin();
+  cluster.apply(PodRemoval{"uid-new"});
+  cluster.take_back();
+  EXPECT_EQ(cluster.cache().pod_count(), 3u);
+}
+
 TEST_F(EngineClusterTest, AHeartbeatChangesNothing) {
   EngineCluster cluster(cache_, {});
   const ClusterEffect effect = cluster.apply(NodeUpsert(make_node("a")));

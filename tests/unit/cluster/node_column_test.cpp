@@ -13,6 +13,7 @@ namespace berth {
 namespace {
 
 constexpr std::int32_t kRun = NodeColumn<std::int64_t>::kRunNodes;
+constexpr std::int32_t kBlock = 32 * kRun;
 
 std::vector<std::int64_t> values_of(const NodeColumn<std::int64_t>& column) {
   std::vector<std::int64_t> values;
@@ -21,9 +22,9 @@ std::vector<std::int64_t> values_of(const NodeColumn<std::int64_t>& column) {
 }
 
 TEST(NodeColumnTest, EveryValueStartsAsZero) {
-  const NodeColumn<std::int64_t> column(1025);
-  ASSERT_EQ(column.capacity(), 2048);
-  EXPECT_EQ(values_of(column), std::vector<std::int64_t>(2048));
+  const NodeColumn<std::int64_t> column(kBlock + 1);
+  ASSERT_EQ(column.capacity(), 2 * kBlock);
+  EXPECT_EQ(values_of(column), std::vector<std::int64_t>(2 * kBlock));
 }
 
 TEST(NodeColumnTest, ACopyHasItsValuesInTheSamePlace) {
@@ -57,27 +58,27 @@ TEST(NodeColumnTest, GrowingKeepsValues) {
   NodeColumn<std::int64_t> column(10);
   column.write(9) = 3;
   column.grow(5);
-  EXPECT_EQ(column.capacity(), 1024);
-  column.grow(3000);
-  EXPECT_EQ(column.capacity(), 3072);
+  EXPECT_EQ(column.capacity(), kBlock);
+  column.grow(3 * kBlock - 5);
+  EXPECT_EQ(column.capacity(), 3 * kBlock);
   EXPECT_EQ(column[9], 3);
-  EXPECT_EQ(column[2999], 0);
+  EXPECT_EQ(column[3 * kBlock - 6], 0);
 }
 
 TEST(NodeColumnTest, FillChangesEveryValueAndNoCopy) {
-  NodeColumn<std::int64_t> first(1500);
+  NodeColumn<std::int64_t> first(2 * kBlock - 5);
   const NodeColumn<std::int64_t> second = first;
   first.fill(4);
-  EXPECT_EQ(values_of(first), std::vector<std::int64_t>(2048, 4));
-  EXPECT_EQ(values_of(second), std::vector<std::int64_t>(2048));
+  EXPECT_EQ(values_of(first), std::vector<std::int64_t>(2 * kBlock, 4));
+  EXPECT_EQ(values_of(second), std::vector<std::int64_t>(2 * kBlock));
 }
 
 TEST(NodeColumnTest, ARunEndsWithItsBlock) {
   NodeColumn<std::int64_t> column(2000);
-  column.write(1023) = 1;
-  column.write(1024) = 2;
-  EXPECT_EQ(column.run(1024 - kRun).back(), 1);
-  EXPECT_EQ(column.run(1024).front(), 2);
+  column.write(kBlock - 1) = 1;
+  column.write(kBlock) = 2;
+  EXPECT_EQ(column.run(kBlock - kRun).back(), 1);
+  EXPECT_EQ(column.run(kBlock).front(), 2);
 }
 
 /// Columns that are copied, written and dropped in any order hold what plain arrays do.
@@ -130,7 +131,7 @@ TEST(NodeColumnTest, AFailedWriteChangesNothingAndLosesNothing) {
     const NodeColumn<Counted> second = first;
     first.write(40).value = 2;  // owns one run now, and shares the others
     NodeColumn<Counted> third = first;
-    for (int copies = 0; copies < 2 * kRun; ++copies) {
+    for (int copies = 0; copies < kBlock; ++copies) {
       Counted::copies_left = copies;
       EXPECT_THROW(third.write(3), std::runtime_error) << copies;
       EXPECT_EQ(third[3].value, 1);

@@ -49,6 +49,22 @@ TEST(LabelMap, PackedBytesMakeAnEqualMap) {
   EXPECT_TRUE(LabelMap::from_packed("").empty());
 }
 
+TEST(LabelMap, BytesThatPackDidNotWriteAreSeen) {
+  const LabelMap map{{"app", "web"}, {"tier", ""}};
+  const std::string bytes(map.bytes());
+  EXPECT_TRUE(LabelMap::is_packed(bytes));
+  EXPECT_TRUE(LabelMap::is_packed({}));
+  const std::size_t first = LabelMap{{"app", "web"}}.bytes().size();
+  for (std::size_t size = 1; size < bytes.size(); ++size)
+    EXPECT_EQ(LabelMap::is_packed(std::string_view(bytes).substr(0, size)), size == first) << size;
+  EXPECT_FALSE(LabelMap::is_packed(bytes.substr(first) + bytes.substr(0, first))) << "keys ascend";
+  EXPECT_FALSE(LabelMap::is_packed(bytes + bytes.substr(first))) << "a key comes once";
+  std::string damaged = bytes;
+  damaged[0] = '\xff';  // of the length of the first key
+  EXPECT_FALSE(LabelMap::is_packed(damaged));
+  EXPECT_FALSE(LabelMap::is_packed(LabelMap{{"app", "\xff"}}.bytes())) << "not UTF-8";
+}
+
 TEST(LabelMap, KeysAndValuesMayContainAnyBytes) {
   const std::string odd("x\0y", 3);
   const LabelMap map({{odd, odd}});

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The pods of a saved snapshot as columns. Most pods of a cluster differ from another one in few fields: name, uid,
+// labels, node, priority and times are columns, and all else is a template, which is a Pod as JSON and is decoded once.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/capi/saved_bytes.h"
+#include "host/capi/saved_columns.h"
+#include "host/objects/object_pools.h"
+#include "host/objects/pod.h"
+#include "host/objects/work_arena.h"
+
+namespace berth::capi {
+
+/// Takes pods in the order in which a cache is to get them again.
+class PodColumnsOut {
+ public:
+  PodColumnsOut();
+  ~PodColumnsOut();
+  PodColumnsOut(const PodColumnsOut&) = delete;
+  PodColumnsOut& operator=(const PodColumnsOut&) = delete;
+
+  /// @param pod  outlives this
+  /// @param node_name  where it stands; outlives this
+  void add(const Pod& pod, std::string_view node_name, bool is_assumed);
+  /// Each a Pod as JSON.
+  const std::deque<std::string>& templates() const;
+  void write(BytesOut& out) const;
+
+ private:
+  struct Columns;
+  std::unique_ptr<Columns> columns_;
+};
+
+/// What PodColumnsOut wrote. Refers to the bytes that it was read from.
+class PodColumns {
+ public:
+  // Bits of a pod's flags:
+  static constexpr std::uint8_t kAssumed = 1;
+  static constexpr std::uint8_t kHasNoNodeName = 2;  ///< an assumed pod whose object names no node
+
+  PodColumns() = default;
+  /// @throws ApiError BERTH_E_INPUT: damaged
+  explicit PodColumns(BytesIn& in);
+
+  std::size_t size() const { return template_of_.size(); }
+  bool is_assumed(std::size_t pod) const { return (flags_[pod] & kAssumed) != 0; }
+  /// Of the node where the pod stands.
+  std::string_view node_name(std::size_t pod) const { return nodes_[node_of_[pod]]; }
+  /// Makes all of them. @param templates  as decoded  @param pods  [out] empty before
+  /// @throws ApiError BERTH_E_INPUT: damaged
+  void make_pods(std::span<const PodPtr> templates, ObjectPools& pools, WorkArena& arena,
+                 std::vector<PodPtr>& pods) const;
+
+ private:
+  void fill(std::size_t i, std::span<const LabelMap> labels, Pod& pod) const;
+
+  TextsIn nodes_;
+  TextsIn labels_;  ///< LabelMap::bytes() of each
+  std::vector<std::uint32_t> template_of_;
+  std::vector<std::uint32_t> labels_of_;
+  std::vector<std::uint32_t> node_of_;
+  std::string_view flags_;
+  std::vector<std::int32_t> priorities_;
+  std::vector<std::int64_t> creation_times_us_;
+  std::vector<std::int64_t> start_times_us_;
+  TextsIn names_;
+  TextsIn uids_;  ///< empty: the object carries none
+};
+
+}  // namespace berth::capi
