@@ -269,6 +269,7 @@ void TopologyIndex::read_pods(const AlikePods& pods) {
   counted_as.reserve(pods.first.size());
   for (const Pod* const pod : pods.first) counted_as.push_back(counted(*pod));
   std::vector<std::int32_t> pod_set_of_group;
+  pod_set_of_group.reserve(counted_as.size());
   for (const CountedPod& pod : counted_as) pod_set_of_group.push_back(pod_set_of(pod));
   const auto end = static_cast<std::size_t>(pod_sets_.end());
   std::vector<std::size_t> pods_of(end);
