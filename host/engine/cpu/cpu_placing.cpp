@@ -87,9 +87,12 @@ std::size_t CpuBackend::State::run_in_groups(std::span<const PodToPlace> pods, s
 void CpuBackend::State::place_in_groups(std::span<const PodToPlace> run) {
   const std::int32_t c = run.front().class_index;
   const TileCache::Place at = tiles.find(c, run, snapshot, log);
+  // Nodes that were left out for nominations which have ended.
+  const std::vector<std::int32_t> left_out = nomination_answers.forget(c);
   at.tile->leave_out(snapshot, at.slot, ExcludedNodes(), 0);
   const SlotKeys keys(*at.tile, at.slot, snapshot.node_order());
   GroupedRow& row = grouped_rows.find(c, table, snapshot);
+  row.note_key_changes(left_out);
   for (const PodToPlace& pod : run) {
     tiles.replay(*at.tile, snapshot, log);
     ways.note_rows(AnswerWays::WhyNot::kFewClasses);

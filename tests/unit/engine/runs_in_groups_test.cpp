@@ -41,6 +41,22 @@ TEST(RunsInGroupsTest, AreAnsweredAsOneBatchForEachPod) {
   }
 }
 
+/// While the nomination of `big` holds, its node is left out for the pods before it, and returns when it finds no
+/// place.
+TEST(RunsInGroupsTest, NodesThatWereLeftOutForANominationReturnWhenItEnds) {
+  constexpr const char* kNominated =
+      "node a*3 cpu=4 memory=8Gi zone=x host\nnode b cpu=32 memory=64Gi zone=y host\n"
+      "pod even*4 cpu=500m label:app=even soft-spread=host match=app=even\n"
+      "pod big cpu=64 priority=10 nominated=b\n"
+      "pod even-too*8 cpu=500m label:app=even soft-spread=host match=app=even\n";
+  Bench together(kNominated);
+  Bench one_by_one(kNominated);
+  std::vector<std::string> expected;
+  for (const PodToPlace& pod : one_by_one.pods)
+    for (const std::string& line : place(*one_by_one.backend, {&pod, 1})) expected.push_back(line);
+  EXPECT_EQ(place(*together.backend, together.pods), expected);
+}
+
 TEST(RunsInGroupsTest, EndAtLimits) {
   Bench whole(kRunsWithTerms);
   Bench parts(kRunsWithTerms);
