@@ -55,7 +55,7 @@ Cluster::Cluster(std::shared_ptr<const Engine> engine)
     : engine_(std::move(engine)),
       release_(to_string(engine_->config.gates.release())),
       pools_(std::make_shared<ObjectPools>()) {
-  OpenedBackend opened = open_backend(std::make_shared<const ClusterCache>(), ClusterObjects(), engine_->config,
+  OpenedBackend opened = open_backend(std::make_shared<ClusterCache>(), ClusterObjects(), engine_->config,
                                       engine_->engine, built_in_accelerator());
   backend_ = std::move(opened.backend);
   backend_name_ = backend_->name();

@@ -56,6 +56,28 @@ void add_pods(const PodColumns& columns, std::span<const PodPtr> pods, ClusterCa
   }
 }
 
+/// Opens an engine of the cache while its pods are indexed by uid: opening reads nodes and their pods, and looks for no
+/// pod by its uid.
+OpenedBackend open_beside_index(const std::shared_ptr<ClusterCache>& cache, const ClusterObjects& selecting,
+                                const Engine& engine) {
+  OpenedBackend opened;
+  bool are_distinct = false;
+  const Interruption* const interruption = current_interruption();
+  engine.engine.arena->execute([&] {
+    tbb::parallel_invoke(
+        [&] {
+          const InterruptionScope scope(interruption);
+          opened = open_backend(cache, selecting, engine.config, engine.engine, built_in_accelerator());
+        },
+        [&] {
+          const InterruptionScope scope(interruption);
+          are_distinct = cache->index_new_pods();
+        });
+  });
+  if (!are_distinct) BytesIn::throw_damaged();
+  return opened;
+}
+
 }  // namespace
 
 void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodPtr>& pods) {
@@ -103,22 +125,7 @@ void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodP
   add_pods(saved.pods, pods, *cache);
   for (const auto& [node_name, used] : saved.used_ports) cache->set_used_ports(node_name, used);
   for (const auto& [name, size_bytes] : saved.image_sizes) cache->set_image_size(name, size_bytes);
-  // An engine that is opened reads nodes and their pods, and looks for no pod by its uid.
-  OpenedBackend opened;
-  bool are_distinct = false;
-  const Interruption* const interruption = current_interruption();
-  arena().execute([&] {
-    tbb::parallel_invoke(
-        [&] {
-          const InterruptionScope scope(interruption);
-          opened = open_backend(cache, selecting, engine_->config, engine_->engine, built_in_accelerator());
-        },
-        [&] {
-          const InterruptionScope scope(interruption);
-          are_distinct = cache->index_new_pods();
-        });
-  });
-  if (!are_distinct) BytesIn::throw_damaged();
+  OpenedBackend opened = open_beside_index(cache, selecting, *engine_);
   cache.reset();
   {
     const std::unique_lock alone(mutex_);

@@ -26,9 +26,8 @@ static_assert(std::endian::native == std::endian::little, "numbers are written a
 
 constexpr std::string_view kMagic = "BERTHSNP";
 constexpr std::uint32_t kFormat = 3;
-/// A small file must not make much memory full: opening takes up to 13 times the data, of pods with names of one
-/// letter, so that 10 MB become about 1 GiB. Real clusters compress to a quarter or a fifth; what compresses better is
-/// padded.
+/// A small file must not make much memory full: opening takes about ten times the data where pods have the shortest
+/// names, so that 10 MB become about 800 MiB. What compresses better is padded.
 constexpr std::uint64_t kExpansionMax = 8;
 constexpr std::uint64_t kExpansionSpare = std::uint64_t{1} << 20;
 constexpr const char* kObject = "snapshot";

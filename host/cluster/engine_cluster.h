@@ -77,7 +77,8 @@ struct EngineObjects {
 /// apply().
 class EngineCluster {
  public:
-  /// @param cache  shared until the first change, which copies it where somebody else has it then; nobody may change it
+  /// @param cache  shared until the first change, which copies it where somebody else has it then; nobody may change
+  /// it, and it is no const object
   EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects);
 
   const ClusterCache& cache() const { return own_ != nullptr ? *own_ : before_ != nullptr ? *before_ : *shared_; }
