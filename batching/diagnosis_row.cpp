@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batching/load_words.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_fit/rule.h"
@@ -30,17 +31,16 @@ void name_refused_nomination(const Status& status, const PluginNames& narrowing,
 }
 
 std::uint64_t DiagnosisRow::Parts::word() const {
-  return load.insufficient.first_word() << kInsufficientAt | std::uint64_t{refusal} << kRefusalAt |
-         (is_outside ? kOutside : 0) | (load.ports_taken ? kPortsTaken : 0) | (load.too_many_pods ? kTooManyPods : 0) |
-         (load.is_unresolvable ? kUnresolvable : 0) | static_cast<std::uint64_t>(topology.spread) << kSpreadAt |
+  return LoadWord::of(load) | std::uint64_t{refusal} << kRefusalAt | (is_outside ? kOutside : 0) |
+         static_cast<std::uint64_t>(topology.spread) << kSpreadAt |
          static_cast<std::uint64_t>(topology.affinity) << kAffinityAt;
 }
 
 DiagnosisRow::BeforeTopology::BeforeTopology(const CompiledProfile& profile, const NodeSideRow& row) {
   const std::int32_t topology = std::min(profile.rank<PodTopologySpread>(), profile.rank<InterPodAffinity>());
-  if (profile.rank<NodePorts>() < topology) load_ |= Parts::kPortsTaken;
+  if (profile.rank<NodePorts>() < topology) load_ |= LoadWord::kPortsTaken;
   if (profile.rank<NodeResourcesFit>() < topology)
-    load_ |= Parts::kTooManyPods | ~std::uint64_t{0} << Parts::kInsufficientAt;
+    load_ |= LoadWord::kTooManyPods | ~std::uint64_t{0} << LoadWord::kInsufficientAt;
   for (std::size_t r = 0; r < row.refusals.size(); ++r) refusals_[r] = row.refusals[r].rank < topology;
 }
 
@@ -62,43 +62,13 @@ std::uint16_t DiagnosisRow::find_or_add(std::uint16_t known, std::uint64_t word,
 std::uint16_t DiagnosisRow::kind_of(const PodClass& pod_class, const Parts& parts, std::int32_t node,
                                     std::uint16_t known) {
   static const HostRefusal kNone{kNotEnabled};
-  if (pod_class.host.empty() && Parts::fit(pod_class)) {
+  if (pod_class.host.empty() && LoadWord::fits(pod_class)) {
     const std::uint64_t word = parts.word();
     return find_or_add(known, word, parts, kNone, [&](std::size_t k) { return words_[k] == word; });
   }
   const HostRefusal host = node < 0 ? kNone : filter_host(pod_class, node);
   return find_or_add(known, kNoWord, parts, host,
                      [&](std::size_t k) { return kinds_[k].parts == parts && kinds_[k].host == host; });
-}
-
-/// [slot] what NodePorts and NodeResourcesFit say, as Parts::word() has it: filter_load() of all nodes, resource by
-/// resource.
-std::vector<std::uint64_t> DiagnosisRow::load_words(const PodClass& pod_class, const Snapshot& snapshot) {
-  std::vector<std::uint64_t> words(static_cast<std::size_t>(snapshot.slot_count()), 0);
-  for (std::size_t r = 0; r < pod_class.requested.size(); ++r) {
-    const RequestedResource& request = pod_class.requested[r];
-    const std::uint64_t is_short = std::uint64_t{1} << (Parts::kInsufficientAt + static_cast<int>(r));
-    const auto add = [&](std::uint64_t& word, std::int64_t allocatable, std::int64_t requested) {
-      const bool lacks = NodeResourcesFit::is_short(request.amount, allocatable, requested);
-      const bool always = NodeResourcesFit::is_unresolvable(request.amount, allocatable);
-      word |= (lacks ? is_short : 0) | (lacks && always ? Parts::kUnresolvable : 0);
-    };
-    if (request.column == kNoColumn) {
-      for (std::uint64_t& word : words) add(word, 0, 0);
-      continue;
-    }
-    snapshot.for_each_run(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
-                                              std::span<const std::int64_t> requested) {
-      std::uint64_t* const of_run = words.data() + first;
-      for (std::size_t i = 0; i < allocatable.size(); ++i) add(of_run[i], allocatable[i], requested[i]);
-    });
-  }
-  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
-    std::uint64_t& word = words[static_cast<std::size_t>(i)];
-    if (NodeResourcesFit::too_many_pods(snapshot.pod_count(i), snapshot.allowed_pods(i))) word |= Parts::kTooManyPods;
-    if (!pod_class.ports.empty() && ports_conflict(pod_class.ports, snapshot.used_ports(i))) word |= Parts::kPortsTaken;
-  }
-  return words;
 }
 
 DiagnosisRow::Parts DiagnosisRow::parts_on(const Asked& asked, std::int32_t node) {
@@ -155,7 +125,7 @@ void DiagnosisRow::diagnose_all(const Asked& asked) {
 void DiagnosisRow::catch_up(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                             const Snapshot& snapshot, const CommitLog& log) {
   const Asked asked{pod_class, row, snapshot, BeforeTopology(profile, row.of_class()),
-                    pod_class.host.empty() && Parts::fit(pod_class)};
+                    pod_class.host.empty() && LoadWord::fits(pod_class)};
   if (!pod_class.host.is_idle()) {  // the log does not tell of columns
     kinds_.clear();
     words_.clear();

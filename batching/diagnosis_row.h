@@ -41,23 +41,15 @@ class DiagnosisRow {
     LoadVerdict load;
     TopologyVerdict topology;
 
-    /// All of it in one word, of a class whose requests fit().
+    /// All of it in one word, of a class that fits a LoadWord, which has the bits that are not named here.
     std::uint64_t word() const;
-    static bool fit(const PodClass& pod_class) { return pod_class.requested.size() <= kRequestsMax; }
     friend bool operator==(const Parts&, const Parts&) = default;
 
     // Where word() has what.
     static constexpr int kAffinityAt = 0;
     static constexpr int kSpreadAt = 4;
-    static constexpr std::uint64_t kUnresolvable = 1 << 8;
-    static constexpr std::uint64_t kTooManyPods = 1 << 9;
-    static constexpr std::uint64_t kPortsTaken = 1 << 10;
     static constexpr std::uint64_t kOutside = 1 << 11;
     static constexpr int kRefusalAt = 12;
-    static constexpr int kInsufficientAt = 20;
-
-   private:
-    static constexpr std::size_t kRequestsMax = 32;
   };
   /// Which nodes are refused by a rule before those of topology, so that these need not be asked.
   class BeforeTopology {
@@ -91,7 +83,6 @@ class DiagnosisRow {
   std::uint16_t find_or_add(std::uint16_t known, std::uint64_t word, const Parts& parts, const HostRefusal& host,
                             IsIt is_it);
   std::uint16_t kind_of(const PodClass& pod_class, const Parts& parts, std::int32_t node, std::uint16_t known);
-  static std::vector<std::uint64_t> load_words(const PodClass& pod_class, const Snapshot& snapshot);
   static Parts parts_on(const Asked& asked, std::int32_t node);
   void set_kind(std::int32_t node, std::uint16_t now);
   void diagnose_node(const Asked& asked, std::int32_t node);

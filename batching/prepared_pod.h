@@ -47,6 +47,11 @@ class PreparedPod {
     if (is_refused_for_good() || !is_filtered(node)) return std::nullopt;
     return side_of(node);
   }
+  /// The node is in PreFilter's node set, and no rule of the node side refuses it; of a pod without plugins on the
+  /// host.
+  bool side_accepts(std::int32_t node) const {
+    return view(*row_, NodeSet::kNarrows).refusal(node) == NodeSideRow::kAccepted;
+  }
   /// PreFilter's node set leaves the node out.
   bool is_left_out(std::int32_t node) const {
     return is_outside_node_set(*pod_class_, view(*row_, NodeSet::kNarrows), snapshot_, node);

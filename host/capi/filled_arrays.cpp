@@ -20,7 +20,7 @@ void fill_mask(WhatIf& fork, const ReadPod& pod, const CheckOptions& options, st
   }
   const MovedState moved(fork.state(), pod, options.flags);
   const State state = moved.state();
-  const std::shared_ptr<const NodeIndexes> indexes = fork.indexes_in(state.fork);
+  const std::shared_ptr<const NodeIndexes> indexes = indexes_of(state);
   const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
   const bool skips_cordoned = (options.flags & BERTH_SKIP_CORDONED) != 0;
   if (options.nodes == nullptr && !skips_cordoned) return state.fork.accepts_on(to_place, indexes->of_entry, fits);
@@ -46,7 +46,7 @@ void fill_mask(WhatIf& fork, const ReadPod& pod, const CheckOptions& options, st
 void fill_use(WhatIf& fork, std::span<const std::string> resources, std::size_t length, std::int64_t* requested,
               std::int64_t* allocatable) {
   const State state = fork.state();
-  const std::shared_ptr<const NodeIndexes> indexes = fork.indexes_in(state.fork);
+  const std::shared_ptr<const NodeIndexes> indexes = indexes_of(state);
   state.fork.amounts_on(resources, indexes->of_entry, {requested, requested != nullptr ? length : 0},
                         {allocatable, allocatable != nullptr ? length : 0});
 }

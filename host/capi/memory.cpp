@@ -111,8 +111,8 @@ std::uint64_t NodeIndexes::bytes() const {
 std::uint64_t Snapshot::bytes() const {
   const std::lock_guard alone(mutex_);
   std::uint64_t bytes = sizeof(Snapshot) + base_->own_bytes() + heap_bytes(readers_);
-  for (const std::unique_ptr<Fork>& reader : readers_) bytes += reader->own_bytes();
-  return bytes + (indexes_ != nullptr ? indexes_->bytes() : 0);
+  for (const Reader& reader : readers_) bytes += reader.fork->own_bytes();
+  return bytes;
 }
 
 void Snapshot::note_memory() const noexcept {
@@ -125,9 +125,9 @@ void Snapshot::note_memory() const noexcept {
 }
 
 std::uint64_t WhatIf::bytes() const {
-  const bool has_own_indexes = indexes_ != nullptr && indexes_->roster != snapshot_->facts().roster;
+  const bool has_own_indexes = found_.latest != nullptr && found_.latest->roster != snapshot_->facts().roster;
   return sizeof(WhatIf) + heap_bytes(used_pods_) + (fork_ != nullptr ? fork_->own_bytes() : 0) +
-         (has_own_indexes ? indexes_->bytes() : 0);
+         (has_own_indexes ? found_.latest->bytes() : 0);
 }
 
 void WhatIf::note_memory() noexcept {

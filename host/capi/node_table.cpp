@@ -34,17 +34,18 @@ const std::string* NodeTable::name_of(std::uint32_t number) const {
   return number < names_.size() ? &names_[number] : nullptr;
 }
 
-std::shared_ptr<const KeptIndexes> NodeTable::kept_indexes() const {
+std::shared_ptr<const NodeIndexes> NodeTable::kept_indexes() const {
   const std::shared_lock shared(mutex_);
   return kept_indexes_;
 }
 
-void NodeTable::keep(std::shared_ptr<const KeptIndexes> indexes) {
+void NodeTable::keep(std::shared_ptr<const NodeIndexes> indexes) {
   const std::unique_lock alone(mutex_);
   kept_indexes_.swap(indexes);  // what was kept goes without the lock
 }
 
 const Roster::Entry* Roster::find(std::uint32_t number) const {
+  if (number < entries_.size() && entries_[number].number == number) return &entries_[number];  // no node ever went
   const auto at = std::ranges::lower_bound(entries_, number, {}, &Entry::number);
   return at != entries_.end() && at->number == number ? &*at : nullptr;
 }

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "batching/batch.h"
 #include "host/objects/label_map.h"
 
 namespace berth::capi {
@@ -46,13 +45,7 @@ class Roster {
   std::vector<Entry> entries_;
 };
 
-/// The nodes of a cluster's roster as forks of one numbering have them, for calls on snapshots that come and go.
-struct KeptIndexes {
-  std::shared_ptr<const Roster> roster;
-  /// Fork::numbering(). Weak: it may hold a copy of the cluster that only forks need.
-  std::weak_ptr<const void> numbering;
-  std::vector<NodeIndex> of_entry;  ///< parallel to the roster's entries
-};
+struct NodeIndexes;
 
 /// The numbers of node names, which a cluster shares with its snapshots and forks. Any thread. A name stays.
 class NodeTable {
@@ -63,15 +56,15 @@ class NodeTable {
   /// Null: nobody has the number. Valid as long as this.
   const std::string* name_of(std::uint32_t number) const;
 
-  /// What keep() was given last; null: nothing yet.
-  std::shared_ptr<const KeptIndexes> kept_indexes() const;
-  void keep(std::shared_ptr<const KeptIndexes> indexes);
+  // For calls on snapshots that come and go. What keep() was given last; null: nothing yet.
+  std::shared_ptr<const NodeIndexes> kept_indexes() const;
+  void keep(std::shared_ptr<const NodeIndexes> indexes);
 
  private:
   mutable std::shared_mutex mutex_;
   std::deque<std::string> names_;  ///< a name keeps its address
   std::map<std::string_view, std::uint32_t> numbers_;
-  std::shared_ptr<const KeptIndexes> kept_indexes_;
+  std::shared_ptr<const NodeIndexes> kept_indexes_;
 };
 
 /// A bitmap of node numbers. Immutable.

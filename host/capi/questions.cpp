@@ -40,17 +40,28 @@ class VerdictColumns {
     reasons_.reserve(pairs);
   }
 
-  void add_pod(std::uint8_t judged) { judged_.push_back(judged); }
-  void add(StatusCode code, std::uint8_t phase, std::string_view plugin, std::uint32_t reasons) {
+  /// A pod that fits on all nodes, until refuse() says otherwise.
+  void add_pod(std::uint8_t judged, std::size_t node_count) {
+    judged_.push_back(judged);
+    first_ = fits_.size();
+    const std::size_t end = first_ + node_count;
+    fits_.resize(end, 1);
+    code_.resize(end, static_cast<std::uint8_t>(StatusCode::kSuccess));
+    phase_.resize(end, BERTH_PHASE_NONE);
+    plugin_.resize(end);  // 0 is the empty text
+    reasons_.resize(end);
+  }
+  /// @param n  of the nodes of the pod that was added last
+  void refuse(std::size_t n, StatusCode code, std::uint8_t phase, std::string_view plugin, std::uint32_t reasons) {
     if (plugin != latest_plugin_) {
       latest_plugin_ = plugin;
       latest_number_ = result_.number_of(plugin);
     }
-    fits_.push_back(code == StatusCode::kSuccess ? 1 : 0);
-    code_.push_back(static_cast<std::uint8_t>(code));
-    phase_.push_back(phase);
-    plugin_.push_back(latest_number_);
-    reasons_.push_back(reasons);
+    fits_[first_ + n] = 0;
+    code_[first_ + n] = static_cast<std::uint8_t>(code);
+    phase_[first_ + n] = phase;
+    plugin_[first_ + n] = latest_number_;
+    reasons_[first_ + n] = reasons;
   }
   void repeat_pod(std::size_t node_count) {
     judged_.push_back(judged_.back());
@@ -70,6 +81,7 @@ class VerdictColumns {
   std::vector<std::uint8_t>& phase_;
   std::vector<std::uint32_t>& plugin_;
   std::vector<std::uint32_t>& reasons_;
+  std::size_t first_ = 0;  ///< in the columns: of the pod that was added last
   std::string latest_plugin_;
   std::uint32_t latest_number_ = 0;
 };
@@ -109,20 +121,17 @@ class ScoreColumns {
   std::vector<std::uint32_t>& message_;
 };
 
-std::uint8_t phase_of(StatusCode code, bool is_of_pre_filter) {
-  if (code == StatusCode::kSuccess) return BERTH_PHASE_NONE;
-  return is_of_pre_filter ? BERTH_PHASE_PRE_FILTER : BERTH_PHASE_FILTER;
-}
+std::uint8_t phase_of(bool is_of_pre_filter) { return is_of_pre_filter ? BERTH_PHASE_PRE_FILTER : BERTH_PHASE_FILTER; }
 
-void add_without_node(const AskedNode& node, VerdictColumns& columns) {
-  const std::string_view why = node.is_skipped ? "the node is cordoned" : "there is no such node";
-  columns.add(StatusCode::kUnschedulableAndUnresolvable, BERTH_PHASE_NODE, "", columns.number_of(why));
+void refuse_without_node(std::size_t n, bool is_skipped, VerdictColumns& columns) {
+  const std::string_view why = is_skipped ? "the node is cordoned" : "there is no such node";
+  columns.refuse(n, StatusCode::kUnschedulableAndUnresolvable, BERTH_PHASE_NODE, "", columns.number_of(why));
 }
 
 /// Of a pod that is not judged, or whose cycle ends with an error whatever the node.
-void add_failed(std::string_view plugin, std::string_view text, std::size_t node_count, VerdictColumns& columns) {
+void refuse_all(std::string_view plugin, std::string_view text, std::size_t node_count, VerdictColumns& columns) {
   const std::uint32_t reasons = columns.number_of(text);
-  for (std::size_t n = 0; n < node_count; ++n) columns.add(StatusCode::kError, BERTH_PHASE_NONE, plugin, reasons);
+  for (std::size_t n = 0; n < node_count; ++n) columns.refuse(n, StatusCode::kError, BERTH_PHASE_NONE, plugin, reasons);
 }
 
 std::vector<NodeIndex> indexes_of(std::span<const AskedNode> nodes) {
@@ -147,67 +156,50 @@ void score_pod(Fork& fork, const PodToPlace& pod, std::span<const AskedNode> nod
   scores.add_pod(positions, fork.totals_on(pod, feasible));
 }
 
+/// The statuses of the nodes that refuse. @param indexes  of the verdicts
+std::vector<NodeStatus> refusals_of(Fork& fork, const PodToPlace& pod, std::span<const NodeIndex> indexes,
+                                    const PodVerdicts& verdicts) {
+  std::vector<NodeIndex> refusing;
+  for (std::size_t i = 0; i < verdicts.nodes.size(); ++i)
+    if (!verdicts.nodes[i].accepts()) refusing.push_back(indexes[i]);
+  if (refusing.empty()) return {};
+  return fork.statuses_on(pod, refusing).nodes;
+}
+
 /// @param scores  null: they are not wanted
 void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std::span<const AskedNode> nodes,
                std::span<const NodeIndex> indexes, VerdictColumns& columns, ScoreColumns* scores) {
   if (pod.not_judged) {
-    columns.add_pod(BERTH_JUDGED_NOT);
+    columns.add_pod(BERTH_JUDGED_NOT, nodes.size());
     if (scores != nullptr) scores->add_pod_without_scores();
-    return add_failed(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
+    return refuse_all(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
   }
   const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
   const bool with_reasons = (options.flags & BERTH_NO_REASONS) == 0;
-  PodStatuses statuses;
-  PodVerdicts verdicts;
-  if (with_reasons) statuses = fork.statuses_on(to_place, indexes);
-  if (!with_reasons) verdicts = fork.verdicts_on(to_place, indexes);
-  const std::string& error = with_reasons ? statuses.error : verdicts.error;
+  const PodVerdicts verdicts = fork.verdicts_on(to_place, indexes);
+  const bool is_error = !verdicts.error.empty();
+  std::vector<NodeStatus> refusals;
+  if (with_reasons && !is_error) refusals = refusals_of(fork, to_place, indexes, verdicts);
   // Before anything else is added: a call that is cancelled here answers the pods before this one.
-  if (scores != nullptr && error.empty()) {
-    const auto fits = [&](std::size_t i) {
-      return with_reasons ? statuses.nodes[i].status.ok() : verdicts.nodes[i].accepts();
-    };
-    score_pod(fork, to_place, nodes, fits, *scores);
+  if (scores != nullptr && !is_error) {
+    score_pod(fork, to_place, nodes, [&](std::size_t i) { return verdicts.nodes[i].accepts(); }, *scores);
   } else if (scores != nullptr) {
     scores->add_pod_without_scores();
   }
-  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
-  if (!error.empty()) return add_failed("", error, nodes.size(), columns);
+  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED, nodes.size());
+  if (is_error) return refuse_all("", verdicts.error, nodes.size(), columns);
   std::size_t next = 0;
-  for (const AskedNode& node : nodes) {
-    if (node.index == kNoNode || node.is_skipped) {
-      add_without_node(node, columns);
-    } else if (with_reasons) {
-      const auto& [status, is_of_pre_filter] = statuses.nodes[next++];
-      columns.add(status.code, phase_of(status.code, is_of_pre_filter), status.plugin,
-                  columns.number_of(status.message()));
-    } else {
-      const NodeVerdict& verdict = verdicts.nodes[next++];
-      columns.add(verdict.code, phase_of(verdict.code, verdict.is_of_pre_filter), verdict.plugin, 0);
+  std::size_t next_refusal = 0;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].index == kNoNode || nodes[n].is_skipped) {
+      refuse_without_node(n, nodes[n].is_skipped, columns);
+      continue;
     }
+    const NodeVerdict& verdict = verdicts.nodes[next++];
+    if (verdict.accepts()) continue;
+    const std::uint32_t reasons = with_reasons ? columns.number_of(refusals[next_refusal++].status.message()) : 0;
+    columns.refuse(n, verdict.code, phase_of(verdict.is_of_pre_filter), verdict.plugin, reasons);
   }
-}
-
-/// The nodes of the state's roster in its fork. Those of the cluster's own roster are kept for later calls.
-/// @param wanted  how many nodes the call asks about
-/// @return null: the call asks about so few that it does not pay to find all
-std::shared_ptr<const KeptIndexes> indexes_of(const State& state, std::size_t wanted) {
-  const std::shared_ptr<const Roster>& roster = state.facts.roster;
-  const std::shared_ptr<const void> numbering = state.fork.numbering();
-  if (numbering != nullptr) {
-    std::shared_ptr<const KeptIndexes> kept = state.cluster.nodes().kept_indexes();
-    if (kept != nullptr && kept->roster == roster && kept->numbering.lock() == numbering) return kept;
-  }
-  if (wanted < roster->entries().size() / 2) return nullptr;
-  auto indexes = std::make_shared<KeptIndexes>();
-  indexes->roster = roster;
-  indexes->numbering = numbering;
-  indexes->of_entry.reserve(roster->entries().size());
-  for (const Roster::Entry& entry : roster->entries())
-    indexes->of_entry.push_back(state.fork.find_node(*state.cluster.nodes().name_of(entry.number)));
-  if (state.is_of_cluster && numbering != nullptr && state.fork.numbering() == numbering)
-    state.cluster.nodes().keep(indexes);
-  return indexes;
 }
 
 }  // namespace
@@ -221,7 +213,10 @@ AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t fla
   const Roster::Entry* const entry = state.facts.roster->find(number);
   if (entry == nullptr) return node;
   node.is_skipped = entry->is_cordoned && (flags & BERTH_SKIP_CORDONED) != 0;
-  node.index = state.fork.find_node(*state.cluster.nodes().name_of(number));
+  const std::shared_ptr<const NodeIndexes> indexes = indexes_for(state, 1);
+  node.index = indexes != nullptr
+                   ? indexes->of_entry[static_cast<std::size_t>(entry - &state.facts.roster->entries()[0])]
+                   : state.fork.find_node(*state.cluster.nodes().name_of(number));
   return node;
 }
 
@@ -229,7 +224,7 @@ std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint
   std::vector<AskedNode> nodes;
   nodes.reserve(numbers.size());
   const std::span<const Roster::Entry> entries = state.facts.roster->entries();
-  const std::shared_ptr<const KeptIndexes> indexes = indexes_of(state, numbers.size());
+  const std::shared_ptr<const NodeIndexes> indexes = indexes_for(state, numbers.size());
   if (indexes == nullptr) {
     for (const std::uint32_t number : numbers) nodes.push_back(asked_node(state, number, flags));
     return nodes;

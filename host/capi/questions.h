@@ -47,7 +47,10 @@ std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbe
 class MovedState {
  public:
   MovedState(const State& state, const ReadPod& pod, std::uint32_t flags);
-  State state() const { return fork_ != nullptr ? State{*fork_, given_.cluster, given_.facts, false} : given_; }
+  State state() const {
+    return fork_ != nullptr ? State{*fork_, given_.cluster, given_.facts, given_.snapshot_roster, given_.found, false}
+                            : given_;
+  }
 
  private:
   State given_;

@@ -101,8 +101,9 @@ class Reserving {
   /// All copies, or those before one that does not fit, or before the watch was over.
   void place(std::size_t count, std::uint32_t flags, const NodesOfDomain& where, const StopWatch& watch) {
     const NodeNumbers numbers = numbers_in(*opened_.facts.roster, where);
-    const std::optional<std::vector<bool>> among =
-        nodes_among({*opened_.fork, *cluster_, opened_.facts}, &numbers, flags);
+    FoundIndexes found;
+    const State state{*opened_.fork, *cluster_, opened_.facts, opened_.facts.roster, found};
+    const std::optional<std::vector<bool>> among = nodes_among(state, &numbers, flags);
     BatchLimits limits;
     limits.stop_at_failure = true;
     limits.among = &*among;

@@ -30,47 +30,26 @@ std::unique_ptr<Fork> Snapshot::fork(bool* committable) const {
   return base_->fork();
 }
 
-std::unique_ptr<Fork> Snapshot::take_reader() const {
+Snapshot::Reader Snapshot::take_reader() const {
   {
     const std::lock_guard alone(mutex_);
     if (!readers_.empty()) {
-      std::unique_ptr<Fork> reader = std::move(readers_.back());
+      Reader reader = std::move(readers_.back());
       readers_.pop_back();
       return reader;
     }
   }
-  return fork();
+  return {fork()};
 }
 
-void Snapshot::give_back(std::unique_ptr<Fork> reader) const noexcept {
+void Snapshot::give_back(Reader reader) const noexcept {
   try {
     const std::lock_guard alone(mutex_);
     readers_.push_back(std::move(reader));
   } catch (...) {  // the next reader opens another one
-    reader.reset();
+    reader.fork.reset();
   }
   note_memory();
-}
-
-std::shared_ptr<const NodeIndexes> Snapshot::indexes_in(Fork& fork, const std::shared_ptr<const Roster>& roster) const {
-  {
-    const std::lock_guard alone(mutex_);
-    if (indexes_ != nullptr && indexes_->serve(roster, fork)) return indexes_;
-  }
-  auto indexes = std::make_shared<NodeIndexes>();
-  indexes->roster = roster;
-  indexes->of_entry.reserve(roster->entries().size());
-  const std::shared_ptr<const void> numbering = fork.numbering();
-  for (const Roster::Entry& entry : roster->entries()) {
-    const NodeIndex node = fork.find_node(*cluster_->nodes().name_of(entry.number));
-    if (node == kNoNode) throw std::logic_error("a fork lacks a node of its roster");
-    indexes->of_entry.push_back(node);
-  }
-  if (numbering == nullptr || fork.numbering() != numbering) return indexes;  // valid until the fork changes
-  indexes->numbering = numbering;
-  if (roster != facts_.roster) return indexes;
-  const std::lock_guard alone(mutex_);
-  return indexes_ = std::move(indexes);
 }
 
 // What-ifs
@@ -194,12 +173,6 @@ void WhatIf::remove_pod(const std::string& uid) {
 std::uint32_t WhatIf::node_of_pod(const std::string& uid) {
   const std::string name = fork_->node_of_pod(uid);
   return name.empty() ? BERTH_NO_NODE : cluster()->nodes().number_of(name);
-}
-
-std::shared_ptr<const NodeIndexes> WhatIf::indexes_in(Fork& fork) {
-  if (indexes_ == nullptr || !indexes_->serve(facts_.roster, fork))
-    indexes_ = snapshot_->indexes_in(fork, facts_.roster);
-  return indexes_;
 }
 
 BatchResult WhatIf::commit_batch(std::span<const PodHandlePtr> pods, std::span<const PodToPlace> to_place,

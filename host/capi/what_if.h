@@ -13,6 +13,7 @@
 
 #include "batching/backend.h"
 #include "host/capi/cluster.h"
+#include "host/capi/node_indexes.h"
 #include "host/capi/node_table.h"
 
 namespace berth::capi {
@@ -40,20 +41,10 @@ using PodHandlePtr = std::shared_ptr<const PodHandle>;
 struct State {
   Fork& fork;
   Cluster& cluster;
-  const ClusterFacts& facts;   ///< with the roster of the state
+  const ClusterFacts& facts;                             ///< with the roster of the state
+  const std::shared_ptr<const Roster>& snapshot_roster;  ///< of the snapshot at the root
+  FoundIndexes& found;                                   ///< of the caller's calls on the state
   bool is_of_cluster = false;  ///< nothing was done to it: it is that of the cluster at the version of the facts
-};
-
-/// The nodes of a roster as forks of one numbering have them.
-struct NodeIndexes {
-  std::shared_ptr<const Roster> roster;
-  std::shared_ptr<const void> numbering;  ///< Fork::numbering()
-  std::vector<NodeIndex> of_entry;        ///< parallel to the roster's entries
-
-  bool serve(const std::shared_ptr<const Roster>& asked, const Fork& fork) const {
-    return numbering != nullptr && roster == asked && numbering == fork.numbering();
-  }
-  std::uint64_t bytes() const;
 };
 
 /// A cluster at one version. Any thread: each reader has a fork of its own for a call.
@@ -66,20 +57,22 @@ class Snapshot {
   std::uint64_t bytes() const;
   /// A fork in the state of the snapshot. @param committable  set to whether it may be promoted to the engine
   std::unique_ptr<Fork> fork(bool* committable = nullptr) const;
-  /// The nodes of a roster in a what-if on the snapshot. Those that the snapshot itself has are found once for many.
-  std::shared_ptr<const NodeIndexes> indexes_in(Fork& fork, const std::shared_ptr<const Roster>& roster) const;
   /// Runs call(State) on a fork that it must leave as it is.
   template <class Call>
   auto read(Call call) const {
-    std::unique_ptr<Fork> reader = take_reader();
-    auto answer = call(State{*reader, *cluster_, facts_, true});
+    Reader reader = take_reader();
+    auto answer = call(State{*reader.fork, *cluster_, facts_, facts_.roster, reader.found, true});
     give_back(std::move(reader));
     return answer;
   }
 
  private:
-  std::unique_ptr<Fork> take_reader() const;
-  void give_back(std::unique_ptr<Fork> reader) const noexcept;
+  struct Reader {
+    std::unique_ptr<Fork> fork;
+    FoundIndexes found = {};
+  };
+  Reader take_reader() const;
+  void give_back(Reader reader) const noexcept;
 
   void note_memory() const noexcept;
 
@@ -88,8 +81,7 @@ class Snapshot {
   ClusterFacts facts_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<Fork> base_;  ///< nothing is ever done to it
-  mutable std::vector<std::unique_ptr<Fork>> readers_;
-  mutable std::shared_ptr<const NodeIndexes> indexes_;  ///< of the roster of `facts_`; null: nobody asked
+  mutable std::vector<Reader> readers_;
 };
 
 /// A what-if of the C API. One thread at a time, which Use checks.
@@ -118,7 +110,7 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   // Call these with a Use.
   const std::shared_ptr<Cluster>& cluster() const { return snapshot_->cluster(); }
   const ClusterFacts& facts() const { return facts_; }
-  State state() { return {*fork_, *cluster(), facts_, is_of_cluster()}; }
+  State state() { return {*fork_, *cluster(), facts_, snapshot_->facts().roster, found_, is_of_cluster()}; }
   std::uint64_t bytes() const;
   std::shared_ptr<WhatIf> fork();
   void revert();
@@ -132,8 +124,6 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   void add_pod(const PodHandlePtr& pod, std::uint32_t node);
   void remove_pod(const std::string& uid);
   std::uint32_t node_of_pod(const std::string& uid);
-  /// The nodes of the roster. @param fork  that of the what-if, or a fork of it with the same nodes
-  std::shared_ptr<const NodeIndexes> indexes_in(Fork& fork);
   /// Name of a node that is there. @throws ApiError BERTH_E_NOT_FOUND
   const std::string& node_name(std::uint32_t number) const;
   /// Places the pods as `fork.commit_batch()` would, or puts one on a node; what was done is noted.
@@ -170,7 +160,7 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   std::unique_ptr<Fork> fork_;        ///< null: it was committed
   ClusterFacts facts_;
   std::shared_ptr<const Roster> roster_at_opening_;
-  std::shared_ptr<const NodeIndexes> indexes_;  ///< of the latest question; null: none
+  FoundIndexes found_;
   bool opened_on_cluster_ = true;
   std::uint64_t changes_ = 0;
   std::vector<PodHandlePtr> used_pods_;  ///< that a commit brings to the parent: their handles must live until then

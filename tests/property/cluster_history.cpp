@@ -99,13 +99,14 @@ std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
   return changes;
 }
 
-std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share) {
+std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share,
+                                                         bool nominations) {
   std::vector<ClusterChange> changes;
   for (std::int64_t left = 1 + dice.upto(most - 1); left > 0; --left) {
-    changes.push_back(dice.one_in(node_share) ? draw_node(dice)
-                      : dice.one_in(8)        ? draw_nomination(dice)
-                      : dice.one_in(2)        ? draw_pod(dice)
-                                              : draw_fate_of_placed(dice));
+    changes.push_back(dice.one_in(node_share)         ? draw_node(dice)
+                      : nominations && dice.one_in(8) ? draw_nomination(dice)
+                      : dice.one_in(2)                ? draw_pod(dice)
+                                                      : draw_fate_of_placed(dice));
     follow(changes.back());
   }
   cluster_.cache().nodes_in_order();

@@ -41,7 +41,9 @@ class ClusterHistory {
   std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
 
   /// The same of the events that a fork takes. @param node_share  one of so many is of a node
-  std::vector<ClusterChange> draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share = 8);
+  /// @param nominations  whether nominations are among them, which forks of berth.h do not take
+  std::vector<ClusterChange> draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share = 8,
+                                           bool nominations = true);
 
   /// What an engine that is opened now has to be given, and told of.
   std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }
