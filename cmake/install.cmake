@@ -14,7 +14,7 @@ install(FILES "${berth_pages}/berth.bash" RENAME berth
 install(FILES "${berth_pages}/_berth" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 install(FILES "${berth_pages}/berth.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 install(FILES docs/schemas/schedule-report.schema.json docs/schemas/explain-record.schema.json
-              docs/schemas/simulate-report.schema.json
+              docs/schemas/simulate-report.schema.json docs/schemas/result-record.schema.json
         DESTINATION "${CMAKE_INSTALL_DATADIR}/berth/schemas")
 
 # The component "library" is libberth alone. Optional: a build of the program has no library.

@@ -11,7 +11,7 @@ packages_of() {
                 libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libsqlite3-dev libutf8proc-dev robin-map-dev \
                 libeigen3-dev prometheus-cpp-dev \
                 libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libspdlog-dev libmimalloc-dev ;;
-    test)  echo libgtest-dev librapidcheck-dev nlohmann-json3-dev libvalijson-dev python3 zstd ;;
+    test)  echo libgtest-dev librapidcheck-dev nlohmann-json3-dev libvalijson-dev python3 zstd valgrind ;;
     bench) echo libbenchmark-dev python3 ;;
     lint)  echo clang-format-19 clang-tidy-19 clang-19 shellcheck python3 git ;;
     fuzz)  echo clang-19 libclang-rt-19-dev ;;

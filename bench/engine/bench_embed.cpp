@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/engine/embed_forks.h"
 #include "bench/engine/embed_table.h"
 #include "bench/engine/embed_what_ifs.h"
 #include "bench/engine/loaded_engine.h"
@@ -237,6 +238,7 @@ void run(int rounds) {
     measure_preemption(table, cluster, snapshot, rounds);
     measure_checks(table, snapshot, pods, rounds);
     measure_forks(table, snapshot, pods, rounds);
+    measure_fork_line(table, workload, snapshot, pods, std::max(rounds, 300));
     measure_masks(table, snapshot, pods, rounds);
     measure_counting(table, cluster);
     measure_placed_copies(table, cluster);

@@ -150,7 +150,7 @@ ArrowArray array_of(const Part& part, const std::shared_ptr<const Result>& resul
   auto owned = std::make_unique<OwnedArray>();
   owned->result = result;
   owned->buffers[1] = part.view.data;
-  if (part.column->is_text) {
+  if (part.column->kind == ResultColumn::Kind::kText) {
     owned->dictionary = std::make_unique<ArrowArray>();
     *owned->dictionary = texts_array(result, texts);
   }
@@ -199,7 +199,7 @@ void export_to_arrow(const std::shared_ptr<const Result>& result, std::span<cons
   own(whole_array, std::move(arrays), static_cast<std::int64_t>(parts.front().view.length), 1);
   std::shared_ptr<const Texts> texts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool is_text = parts[i].column->is_text;
+    const bool is_text = parts[i].column->kind == ResultColumn::Kind::kText;
     if (is_text && texts == nullptr) texts = texts_of(*result);
     *schema_of_part[i] = schema_of(parts[i].column->name, format_of(parts[i].view.type), is_text);
     *array_of_part[i] = array_of(parts[i], result, texts);

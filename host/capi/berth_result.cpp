@@ -47,8 +47,9 @@ berth_status berth_result_json(const berth_result* result, berth_str* json, bert
   return guarded(error, [&] {
     const Result& of = *callable(result, "result").result;
     needed(json, "json");
-    if (of.json.empty()) throw ApiError(BERTH_E_NOT_FOUND, "result", "this kind of result has no record");
-    *json = str_of(of.json);
+    const std::string& record = of.record();
+    if (record.empty()) throw ApiError(BERTH_E_NOT_FOUND, "result", "this kind of result has no record");
+    *json = str_of(record);
   });
 }
 

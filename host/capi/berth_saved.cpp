@@ -27,7 +27,7 @@ void open_saved(const berth_engine& engine, std::string_view bytes, berth_cluste
   auto opened = std::make_unique<berth_cluster>();
   opened->cluster = std::make_shared<Cluster>(engine.engine);
   const auto saved = berth::freed_later<SavedSnapshot>(arena);
-  read_saved(bytes, opened->cluster->release(), *saved);
+  read_saved(bytes, opened->cluster->release(), arena, *saved);
   opened->cluster->restore(*saved, log, *pods);
   if (snapshot != nullptr) {
     auto taken = std::make_unique<berth_snapshot>();

@@ -72,6 +72,7 @@ class Cluster {
 
   const Engine& engine() const { return *engine_; }
   NodeTable& nodes() { return nodes_; }
+  const NodeTable& nodes() const { return nodes_; }
   const char* backend_name() const { return backend_name_.c_str(); }
   const char* release() const { return release_.c_str(); }
   std::uint64_t version() const;

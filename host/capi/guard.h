@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -23,6 +24,12 @@ class CallLog {
   explicit CallLog(const Log& log) : log_(log) {}
   void note(std::int32_t level, std::string text) {
     if (log_.wants(level)) notes_.emplace_back(level, std::move(text));
+  }
+  /// Adds the notes of another one, which has none then.
+  void take(CallLog& other) {
+    notes_.insert(notes_.end(), std::make_move_iterator(other.notes_.begin()),
+                  std::make_move_iterator(other.notes_.end()));
+    other.notes_.clear();
   }
   void say_all(Log& log) noexcept {
     if (!notes_.empty()) CallScope::leave_all();

@@ -145,7 +145,8 @@ std::uint64_t Result::bytes_held() const {
     held += std::visit([](const auto& values) { return heap_bytes(values); }, column);
   for (const std::string& text : texts_) held += heap_bytes(text);
   for (const auto& [text, number] : numbers_) held += heap_bytes(text);
-  return held;
+  const std::lock_guard alone(mutex_);
+  return held + heap_bytes(record_);
 }
 
 void Result::note_memory() const noexcept {

@@ -4,6 +4,7 @@
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "host/capi/api_error.h"
@@ -47,13 +48,38 @@ std::vector<NodePtr> with_images(std::span<const Sourced<NodePtr>> decoded, cons
   return nodes;
 }
 
+/// Those of a node lie together.
 void add_pods(const PodColumns& columns, std::span<const PodPtr> pods, ClusterCache& cache) {
   LooksAtTimes looks;
-  for (std::size_t i = 0; i < pods.size(); ++i) {
+  for (std::size_t i = 0, end = 0; i < pods.size(); ++i) {
     looks.at_next();
+    if (i == end) {
+      while (end < pods.size() && columns.is_on_node_of(end, i)) ++end;
+      cache.expect_new_pods(columns.node_name(i), end - i);
+    }
     const CacheResult result = cache.place_new_pod(pods[i], columns.node_name(i), columns.is_assumed(i));
     if (result != CacheResult::kOk) BytesIn::throw_damaged();
   }
+}
+
+/// Runs both at the same time. Where both fail, the failure of the first one counts.
+template <class First, class Second>
+void run_both(WorkArena& arena, First first, Second second) {
+  const Interruption* const interruption = current_interruption();
+  std::exception_ptr failure_of_first;
+  std::exception_ptr failure_of_second;
+  const auto run = [&](auto& part, std::exception_ptr& failure) {
+    const InterruptionScope scope(interruption);
+    try {
+      part();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  arena.execute(
+      [&] { tbb::parallel_invoke([&] { run(first, failure_of_first); }, [&] { run(second, failure_of_second); }); });
+  if (failure_of_first != nullptr) std::rethrow_exception(failure_of_first);
+  if (failure_of_second != nullptr) std::rethrow_exception(failure_of_second);
 }
 
 /// Opens an engine of the cache while its pods are indexed by uid: opening reads nodes and their pods, and looks for no
@@ -62,18 +88,10 @@ OpenedBackend open_beside_index(const std::shared_ptr<ClusterCache>& cache, cons
                                 const Engine& engine) {
   OpenedBackend opened;
   bool are_distinct = false;
-  const Interruption* const interruption = current_interruption();
-  engine.engine.arena->execute([&] {
-    tbb::parallel_invoke(
-        [&] {
-          const InterruptionScope scope(interruption);
-          opened = open_backend(cache, selecting, engine.config, engine.engine, built_in_accelerator());
-        },
-        [&] {
-          const InterruptionScope scope(interruption);
-          are_distinct = cache->index_new_pods();
-        });
-  });
+  run_both(
+      *engine.engine.arena,
+      [&] { opened = open_backend(cache, selecting, engine.config, engine.engine, built_in_accelerator()); },
+      [&] { are_distinct = cache->index_new_pods(); });
   if (!are_distinct) BytesIn::throw_damaged();
   return opened;
 }
@@ -82,14 +100,14 @@ OpenedBackend open_beside_index(const std::shared_ptr<ClusterCache>& cache, cons
 
 void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodPtr>& pods) {
   for (const std::string& name : saved.node_names) nodes_.number_of(name);
-  const auto in_parts = [&](std::uint64_t begin, std::uint64_t end, const auto& use) {
+  const auto in_parts = [&](std::uint64_t begin, std::uint64_t end, CallLog& notes, const auto& use) {
     for (std::uint64_t next = begin; begin < end; begin = next) {
       next = begin + std::min(kObjectsAtOnce, end - begin);
       berth_bulk bulk = BERTH_BULK_INIT;
       bulk.data = saved.json().data();
       bulk.offsets = saved.offsets.data() + begin;
       bulk.count = static_cast<std::size_t>(next - begin);
-      const FreedLater<TakenObjects> taken = read(log, bulk);
+      const FreedLater<TakenObjects> taken = read(notes, bulk);
       refuse_problems(*taken);
       use(*taken);
     }
@@ -100,28 +118,35 @@ void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodP
   ClusterObjects selecting;
   std::vector<Roster::Change> of_roster;
   ClusterFacts facts;
-  LooksAtTimes looks;
-  in_parts(0, saved.template_begin, [&](const TakenObjects& taken) {
-    const DecodedObjects& decoded = taken.decoded;
-    if (!decoded.pods.empty() || !decoded.terminal_pods.empty()) BytesIn::throw_damaged();
-    std::vector<NodePtr> nodes = with_images(decoded.nodes, saved.images, of_roster.size(), arena());
-    for (NodePtr& node : nodes) {
-      looks.at_next();
-      of_roster.push_back({nodes_.number_of(node->name), true, node->unschedulable, node->labels});
-      cache->add_node(std::move(node));
-    }
-    add_storage(decoded, cache->storage());
-    add_selecting(decoded, selecting);
-    facts.side = side_after(facts.side, decoded);
-    known_.merge(keys_of(decoded));
-  });
+  const auto add_others = [&] {
+    LooksAtTimes looks;
+    in_parts(0, saved.template_begin, log, [&](const TakenObjects& taken) {
+      const DecodedObjects& decoded = taken.decoded;
+      if (!decoded.pods.empty() || !decoded.terminal_pods.empty()) BytesIn::throw_damaged();
+      std::vector<NodePtr> nodes = with_images(decoded.nodes, saved.images, of_roster.size(), arena());
+      for (NodePtr& node : nodes) {
+        looks.at_next();
+        of_roster.push_back({nodes_.number_of(node->name), true, node->unschedulable, node->labels});
+        cache->add_node(std::move(node));
+      }
+      add_storage(decoded, cache->storage());
+      add_selecting(decoded, selecting);
+      facts.side = side_after(facts.side, decoded);
+      known_.merge(keys_of(decoded));
+    });
+  };
+  CallLog log_of_pods(engine_->log);
+  const auto make_pods = [&] {
+    std::vector<PodPtr> templates;
+    in_parts(saved.template_begin, saved.nominated_begin, log_of_pods, [&](const TakenObjects& taken) {
+      for (const DecodedPod& decoded : taken.decoded.pods) templates.push_back(decoded.pod);
+    });
+    saved.pods.make_pods(templates, *pools(saved.pods.size()), arena(), pods);
+  };
+  run_both(arena(), add_others, make_pods);
+  log.take(log_of_pods);
   if (of_roster.size() != saved.images.node_count()) BytesIn::throw_damaged();
   facts.roster = Roster::changed(facts.roster, of_roster);
-  std::vector<PodPtr> templates;
-  in_parts(saved.template_begin, saved.nominated_begin, [&](const TakenObjects& taken) {
-    for (const DecodedPod& decoded : taken.decoded.pods) templates.push_back(decoded.pod);
-  });
-  saved.pods.make_pods(templates, *pools(saved.pods.size()), arena(), pods);
   add_pods(saved.pods, pods, *cache);
   for (const auto& [node_name, used] : saved.used_ports) cache->set_used_ports(node_name, used);
   for (const auto& [name, size_bytes] : saved.image_sizes) cache->set_image_size(name, size_bytes);
@@ -133,7 +158,7 @@ void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodP
     facts_ = std::move(facts);
   }
   const auto upsert_parts = [&](std::uint64_t begin, std::uint64_t end) {
-    in_parts(begin, end, [&](const TakenObjects& taken) { take(taken, {}, {}); });
+    in_parts(begin, end, log, [&](const TakenObjects& taken) { take(taken, {}, {}); });
   };
   upsert_parts(saved.nominated_begin, saved.class_begin);
   upsert_parts(saved.class_begin, saved.offsets.size() - 1);

@@ -5,6 +5,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/capi/cluster.h"
+#include "host/capi/result_record.h"
 
 namespace berth::capi {
 
@@ -25,6 +26,18 @@ std::uint32_t Result::number_of(std::string_view text) {
 std::uint32_t Result::number_of_new(std::string text) {
   texts_.push_back(std::move(text));
   return static_cast<std::uint32_t>(texts_.size() - 1);
+}
+
+const std::string& Result::record() const {
+  if (!json.empty()) return json;
+  bool is_new = false;
+  {
+    const std::lock_guard alone(mutex_);
+    is_new = record_.empty();
+    if (is_new) record_ = record_of(*this);
+  }
+  if (is_new) note_memory();
+  return record_;  // which does not change again
 }
 
 berth_column Result::view(std::uint32_t id) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -41,6 +42,14 @@ class Result {
 
   /// @throws ApiError BERTH_E_NOT_FOUND
   berth_column view(std::uint32_t id) const;
+  bool has_columns() const { return !columns_.empty(); }
+  /// Calls use(id, values) for each column, by number.
+  template <class Use>
+  void for_each_column(Use use) const {
+    for (const auto& [id, column] : columns_) std::visit([&](const auto& values) { use(id, values); }, column);
+  }
+  /// `json`, or record_of() of the columns, which is made for the first caller. Empty: there is none. Any thread.
+  const std::string& record() const;
   const std::string& text(std::uint32_t number) const;
   std::uint32_t text_count() const { return static_cast<std::uint32_t>(texts_.size()); }
   const Cluster& cluster() const { return *cluster_; }
@@ -58,6 +67,8 @@ class Result {
   std::map<std::uint32_t, Column> columns_;
   std::vector<std::string> texts_ = {""};
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  mutable std::mutex mutex_;  ///< of the next one
+  mutable std::string record_;
 };
 
 /// A result, and why it is of a prefix: BERTH_DEADLINE, BERTH_CANCELLED, or BERTH_OK.

@@ -5,11 +5,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "host/capi/api_error.h"
@@ -20,8 +20,10 @@ namespace berth::capi {
 namespace {
 
 constexpr int kCompressionLevel = 1;
-/// That are read or decompressed between two looks at the interruption.
+/// That are read between two looks at the interruption.
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+/// Of the content of a frame: as long as for_pieces() has them.
+constexpr std::size_t kFrameBytesMax = std::size_t{1} << 20;
 
 [[noreturn]] void throw_of_file(const std::string& path, const std::string& what) {
   throw ApiError(BERTH_E_INPUT, path, what + ": " + std::strerror(errno));
@@ -71,34 +73,42 @@ bool is_done(std::size_t status) {
   if (ZSTD_isError(status) && ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   return !ZSTD_isError(status);
 }
-void refuse_error(std::size_t status) {
-  if (!is_done(status)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(status));
+
+/// Which says how long its content is.
+std::string frame_of(std::string_view content) {
+  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  if (context == nullptr) throw std::bad_alloc();
+  std::string frame(ZSTD_compressBound(content.size()), '\0');
+  const std::size_t size =
+      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), content.data(), content.size(), kCompressionLevel);
+  if (!is_done(size)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
+  frame.resize(size);
+  return frame;
 }
 
-class Compression {
- public:
-  explicit Compression(std::uint64_t size) : context_(ZSTD_createCCtx()) {
-    if (context_ == nullptr) throw std::bad_alloc();
-    refuse_error(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kCompressionLevel));
-    refuse_error(ZSTD_CCtx_setPledgedSrcSize(context_.get(), size));
-  }
-  void add(std::string_view bytes, ZSTD_EndDirective end) {
-    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-    std::size_t rest = 0;
-    do {
-      ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
-      rest = ZSTD_compressStream2(context_.get(), &out, &in, end);
-      refuse_error(rest);
-      done_.append(buffer_, 0, out.pos);
-    } while (end == ZSTD_e_end ? rest != 0 : in.pos < in.size);
-  }
-  std::string take() { return std::move(done_); }
-
- private:
-  std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
-  std::string buffer_ = std::string(ZSTD_CStreamOutSize(), '\0');
-  std::string done_;
+struct FrameIn {
+  std::string_view bytes;
+  std::size_t begin = 0;  ///< in the content of all
+  std::size_t size = 0;   ///< of its content
 };
+
+/// @return nullopt: they are none of compressed(), or their contents are not `size` bytes in all
+std::optional<std::vector<FrameIn>> frames_in(std::string_view data, std::uint64_t size) {
+  std::vector<FrameIn> frames;
+  std::size_t begin = 0;
+  while (!data.empty()) {
+    const std::size_t length = ZSTD_findFrameCompressedSize(data.data(), data.size());
+    if (!is_done(length)) return std::nullopt;
+    const unsigned long long content = ZSTD_getFrameContentSize(data.data(), data.size());
+    if (content > kFrameBytesMax || content > size - begin) return std::nullopt;  // unknown is a large number
+    const auto content_size = static_cast<std::size_t>(content);
+    if (content_size > 0) frames.push_back({data.substr(0, length), begin, content_size});
+    begin += content_size;
+    data.remove_prefix(length);
+  }
+  if (begin != size) return std::nullopt;
+  return frames;
+}
 
 }  // namespace
 
@@ -112,34 +122,37 @@ std::string BytesIn::text() {
   return std::string(text);
 }
 
-std::string compressed(const Pieces& pieces) {
-  Compression compression(pieces.size());
-  for (const std::string& piece : pieces.list()) {
-    check_interruption(current_interruption());
-    compression.add(piece, ZSTD_e_continue);
-  }
-  compression.add({}, ZSTD_e_end);
-  return compression.take();
+std::string compressed(const Pieces& pieces, WorkArena& arena) {
+  std::vector<std::string_view> contents;
+  for (const std::string& piece : pieces.list())
+    for_pieces(piece, [&](std::string_view content) { contents.push_back(content); });
+  std::vector<std::string> frames(contents.size());
+  const Interruption* const interruption = current_interruption();
+  arena.for_each(frames.size(), [&](std::size_t i) {
+    check_interruption(interruption);
+    frames[i] = frame_of(contents[i]);
+  });
+  std::string all;
+  for (const std::string& frame : frames) all += frame;
+  return all;
 }
 
-bool decompress(std::string_view data, std::uint64_t size, std::string& full) {
-  const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
-  if (context == nullptr) throw std::bad_alloc();
-  full.reserve(static_cast<std::size_t>(size));
-  ZSTD_inBuffer in{data.data(), data.size(), 0};
-  while (true) {
-    check_interruption(current_interruption());
-    const std::size_t before = full.size();
-    const std::size_t in_before = in.pos;
-    full.resize(before + std::min<std::uint64_t>(kBytesAtOnce, size - before));
-    ZSTD_outBuffer out{full.data() + before, full.size() - before, 0};
-    const std::size_t rest = ZSTD_decompressStream(context.get(), &out, &in);
-    if (!is_done(rest)) return false;
-    full.resize(before + out.pos);
-    if (rest == 0 && in.pos == in.size) break;
-    if (out.pos == 0 && in.pos == in_before) return false;  // it ends early, or goes on behind `size`
-  }
-  return full.size() == size;
+bool decompress(std::string_view data, std::uint64_t size, WorkArena& arena, Bytes& full) {
+  const std::optional<std::vector<FrameIn>> frames = frames_in(data, size);
+  if (!frames) return false;
+  full = Bytes(static_cast<std::size_t>(size));
+  std::atomic<bool> is_whole = true;
+  const Interruption* const interruption = current_interruption();
+  arena.for_each(frames->size(), [&](std::size_t i) {
+    check_interruption(interruption);
+    const FrameIn& frame = (*frames)[i];
+    const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+    if (context == nullptr) throw std::bad_alloc();
+    const std::size_t written = ZSTD_decompressDCtx(context.get(), full.data() + frame.begin, frame.size,
+                                                    frame.bytes.data(), frame.bytes.size());
+    if (!is_done(written) || written != frame.size) is_whole.store(false, std::memory_order_relaxed);
+  });
+  return is_whole.load(std::memory_order_relaxed);
 }
 
 std::string read_file(const std::string& path) {

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "host/capi/stop_watch.h"
+#include "host/objects/work_arena.h"
 
 namespace berth::capi {
 
@@ -117,10 +119,23 @@ class BytesIn {
   std::string_view rest_;
 };
 
-/// One frame of zstd.
-std::string compressed(const Pieces& pieces);
-/// @param full  [out] empty before. @return false: it is not zstd data of that many bytes
-bool decompress(std::string_view data, std::uint64_t size, std::string& full);
+/// Bytes that are written once.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(std::size_t size) : data_(std::make_unique_for_overwrite<char[]>(size)), size_(size) {}
+  char* data() { return data_.get(); }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> data_;
+  std::size_t size_ = 0;
+};
+
+/// Frames of zstd of up to 1 MiB, so that threads compress and decompress them.
+std::string compressed(const Pieces& pieces, WorkArena& arena);
+/// @param full  [out] @return false: it is not such data of that many bytes
+bool decompress(std::string_view data, std::uint64_t size, WorkArena& arena, Bytes& full);
 
 /// The whole file. @throws ApiError BERTH_E_INPUT naming it
 std::string read_file(const std::string& path);

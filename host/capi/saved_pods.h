@@ -56,6 +56,8 @@ class PodColumns {
   bool is_assumed(std::size_t pod) const { return (flags_[pod] & kAssumed) != 0; }
   /// Of the node where the pod stands.
   std::string_view node_name(std::size_t pod) const { return nodes_[node_of_[pod]]; }
+  /// Whether a pod stands on the node of another one.
+  bool is_on_node_of(std::size_t pod, std::size_t other) const { return node_of_[pod] == node_of_[other]; }
   /// Makes all of them. @param templates  as decoded  @param pods  [out] empty before
   /// @throws ApiError BERTH_E_INPUT: damaged
   void make_pods(std::span<const PodPtr> templates, ObjectPools& pools, WorkArena& arena,

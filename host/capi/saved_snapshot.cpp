@@ -25,7 +25,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they stand in memory");
 
 constexpr std::string_view kMagic = "BERTHSNP";
-constexpr std::uint32_t kFormat = 3;
+constexpr std::uint32_t kFormat = 4;
 /// A small file must not make much memory full: opening takes about ten times the data where pods have the shortest
 /// names, so that 10 MB become about 800 MiB. What compresses better is padded.
 constexpr std::uint64_t kExpansionMax = 8;
@@ -149,9 +149,9 @@ void write_name(std::string_view name, char (&field)[kNameSize]) {
 std::string_view name_in(const char (&field)[kNameSize]) { return {field, strnlen(field, kNameSize)}; }
 
 /// zstd data, with a frame behind them that is skipped where they are shorter than read_checked() takes.
-std::string compressed_and_padded(const Pieces& full) {
+std::string compressed_and_padded(const Pieces& full, WorkArena& arena) {
   constexpr std::uint32_t kSkippableFrame = 0x184D2A50;
-  std::string data = compressed(full);
+  std::string data = compressed(full, arena);
   const std::uint64_t size = full.size();
   const std::uint64_t least = size > kExpansionSpare ? (size - kExpansionSpare) / kExpansionMax + 1 : 0;
   while (data.size() < least) {
@@ -176,7 +176,7 @@ Header header_of(std::string_view data, std::uint64_t full_size, std::string_vie
 }
 
 /// @param full  [out] the data behind the header, as they were before compression
-void read_checked(std::string_view bytes, std::string_view release, std::string& full) {
+void read_checked(std::string_view bytes, std::string_view release, WorkArena& arena, Bytes& full) {
   const auto refuse = [](const std::string& text) { throw ApiError(BERTH_E_INPUT, kObject, text); };
   Header header{};
   if (bytes.size() < sizeof header || bytes.substr(0, kMagic.size()) != kMagic)
@@ -196,7 +196,7 @@ void read_checked(std::string_view bytes, std::string_view release, std::string&
   if (checksum_of(header, data) != header.checksum) refuse("is damaged: its checksum is another one");
   if (header.full_size > data.size() * kExpansionMax + kExpansionSpare)
     refuse("is damaged: it would grow to more than " + std::to_string(kExpansionMax) + " times its size");
-  if (!decompress(data, header.full_size, full)) refuse("is damaged: its data cannot be decompressed");
+  if (!decompress(data, header.full_size, arena, full)) refuse("is damaged: its data cannot be decompressed");
 }
 
 }  // namespace
@@ -273,14 +273,14 @@ std::string save(const State& state) {
   out.number(nominated_begin);
   out.number(class_begin);
   objects.write(out);
-  const std::string data = compressed_and_padded(out.pieces());
+  const std::string data = compressed_and_padded(out.pieces(), state.cluster.arena());
   const Header header = header_of(data, out.pieces().size(), state.cluster.release());
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + data;
 }
 
-void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot& saved) {
-  read_checked(bytes, release, saved.data);
-  BytesIn in(saved.data);
+void read_saved(std::string_view bytes, std::string_view release, WorkArena& arena, SavedSnapshot& saved) {
+  read_checked(bytes, release, arena, saved.data);
+  BytesIn in(saved.data.view());
   saved.version = in.number();
   in.list([&] { saved.node_names.push_back(in.text()); });
   in.list([&] {
@@ -312,7 +312,7 @@ void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot&
   saved.nominated_begin = in.number();
   saved.class_begin = in.number();
   in.list([&] { saved.offsets.push_back(in.number()); });
-  saved.json_begin = static_cast<std::size_t>(in.view().data() - saved.data.data());
+  saved.json_begin = static_cast<std::size_t>(in.view().data() - saved.data.view().data());
   const bool fits = in.is_at_end() && !saved.offsets.empty() && saved.offsets.back() == saved.json().size() &&
                     std::ranges::is_sorted(saved.offsets) && saved.template_begin <= saved.nominated_begin &&
                     saved.nominated_begin <= saved.class_begin && saved.class_begin < saved.offsets.size();

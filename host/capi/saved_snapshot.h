@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/capi/saved_bytes.h"
 #include "host/capi/saved_images.h"
 #include "host/capi/saved_pods.h"
 #include "host/capi/what_if.h"
@@ -39,12 +40,12 @@ struct SavedSnapshot {
   /// Objects as JSON, one behind the other: node objects first, then what rules read beside. Behind `template_begin`
   /// come templates of pods, then pods that are nominated, and behind `class_begin` admission classes, which have acted
   /// on the pods already.
-  std::string_view json() const { return std::string_view(data).substr(json_begin); }
+  std::string_view json() const { return data.view().substr(json_begin); }
   std::vector<std::uint64_t> offsets;  ///< [objects + 1]
   std::uint64_t template_begin = 0;
   std::uint64_t nominated_begin = 0;
   std::uint64_t class_begin = 0;
-  std::string data;  ///< all of it, whose end is json()
+  Bytes data;  ///< all of it, whose end is json()
   std::size_t json_begin = 0;
 };
 
@@ -53,6 +54,6 @@ std::string save(const State& state);
 /// @param release  of the engine that is to take it
 /// @throws ApiError BERTH_E_INPUT: not such bytes, or damaged ones. BERTH_E_UNSUPPORTED: of another release, by name
 /// @param saved  [out] empty before
-void read_saved(std::string_view bytes, std::string_view release, SavedSnapshot& saved);
+void read_saved(std::string_view bytes, std::string_view release, WorkArena& arena, SavedSnapshot& saved);
 
 }  // namespace berth::capi

@@ -60,6 +60,11 @@ CacheResult ClusterCache::forget_pod(std::string_view uid) {
   return CacheResult::kOk;
 }
 
+void ClusterCache::expect_new_pods(std::string_view node_name, std::size_t count) {
+  if (NodeEntry* const entry = state_->find(node_name); entry != nullptr)
+    entry->pods.reserve(entry->pods.size() + count);
+}
+
 CacheResult ClusterCache::place_new_pod(PodPtr pod, std::string_view node_name, bool is_assumed) {
   if (node_name.empty()) return CacheResult::kUnknownNode;
   const bool may_be_empty = is_assumed && pod->node_name.empty();

@@ -83,6 +83,8 @@ class ClusterCache {
   // The pods of a new cache, at less cost than by assume_pod() and add_pod(): each is placed, and then all are known by
   // their uids. No other change may come in between.
 
+  /// Makes room for `count` pods that come to the node.
+  void expect_new_pods(std::string_view node_name, std::size_t count);
   CacheResult place_new_pod(PodPtr pod, std::string_view node_name, bool is_assumed);
   /// Other threads may read nodes and their pods meanwhile, and nothing else. @return false: two pods have one uid, and
   /// the cache is of no use

@@ -71,6 +71,12 @@ class JsonWriter {
     needs_comma_ = true;
   }
 
+  void null() {
+    separate();
+    out_ += "null";
+    needs_comma_ = true;
+  }
+
   template <class T>
   void field(std::string_view name, const T& content) {
     key(name);

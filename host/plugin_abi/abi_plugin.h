@@ -4,13 +4,17 @@
 // A plugin of include/berth/plugin.h behind the seam of the engines.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/config/scheduler_config.h"
@@ -28,11 +32,12 @@ namespace berth {
 /// becomes of an exception, an unknown code and a refusal without a reason.
 class AbiPlugin : public HostPlugin {
  public:
-  /// Calls create().
-  /// @param paths      the numbers of the table's paths in the engine
-  /// @param arguments  JSON text
+  /// JSON text, by the scheduler names of the profiles that run the plugin.
+  using Arguments = std::vector<std::pair<std::string, std::string>>;
+  /// Calls create() for each of the arguments that are not equal.
+  /// @param paths  the numbers of the table's paths in the engine
   /// @throws InputError with the plugin's reasons, when it does not take the arguments
-  AbiPlugin(PluginTable table, PluginPaths paths, const std::string& arguments);
+  AbiPlugin(PluginTable table, PluginPaths paths, const Arguments& arguments);
   ~AbiPlugin() override;
   AbiPlugin(const AbiPlugin&) = delete;
   AbiPlugin& operator=(const AbiPlugin&) = delete;
@@ -76,6 +81,11 @@ class AbiPlugin : public HostPlugin {
 
  private:
   void create(const std::string& arguments);
+  /// The instance of the pod's profile; of a pod of another scheduler the first one.
+  std::size_t instance_of(const Pod& pod) const;
+  void* self_of(const Pod& pod) const { return selves_[instance_of(pod)]; }
+  bool concerns(void* self, const Pod& pod) const;
+  HostReach reach(void* self, const HostQuery& query, const NodeInfo& node) const;
   bool joins_engine() const;
   template <class Function>
   auto call_on_node(berth_plugin_call& call, const PodOnNode& pod, const FrameworkHandle& loop,
@@ -92,7 +102,8 @@ class AbiPlugin : public HostPlugin {
 
   PluginTable table_;
   PluginPaths paths_;
-  void* self_ = nullptr;
+  std::vector<void*> selves_;  ///< an instance for each of the arguments that are not equal
+  std::map<std::string, std::size_t, std::less<>> instance_of_profile_;  ///< [scheduler name]
   mutable std::mutex mutex_;
   mutable std::atomic<std::uint64_t> latched_ = 0;
 };
@@ -105,8 +116,7 @@ std::vector<OutsidePlugin> outside_plugins(const std::vector<PluginTable>& table
 /// The paths of all tables. null: there are none. @throws InputError for one that cannot be kept
 DeclaredPathsPtr declared_paths(const std::vector<PluginTable>& tables);
 /// Creates the plugins with the arguments that the configuration has for them.
-/// @throws InputError for a plugin that no profile enables, for one whose arguments differ between profiles, and for
-///         arguments that it does not take
+/// @throws InputError for a plugin that no profile enables, and for arguments that it does not take
 AbiPlugins open_plugins(std::vector<PluginTable> tables, const SchedulerConfig& config);
 
 }  // namespace berth

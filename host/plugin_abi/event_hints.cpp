@@ -162,7 +162,7 @@ QueueingHint AbiPlugin::hint(const Pod& pod, const berth_plugin_change& change) 
   berth_plugin_call call(this, paths_, nullptr);
   QueueingHint hint = QueueingHint::kQueue;
   try {
-    hint = queue_if(table_.table.queueing_hint(self_, &call, to_abi(&pod), &change) != BERTH_HINT_SKIP);
+    hint = queue_if(table_.table.queueing_hint(self_of(pod), &call, to_abi(&pod), &change) != BERTH_HINT_SKIP);
   } catch (...) {  // NOLINT(bugprone-empty-catch): a pod that is tried once too often loses nothing
   }
   call.check();

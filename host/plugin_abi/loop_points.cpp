@@ -76,7 +76,7 @@ auto AbiPlugin::call_on_node(berth_plugin_call& call, const PodOnNode& pod, cons
                              Function function) const {
   call.loop = &loop;
   call.cycle = pod.state;
-  return function(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
+  return function(self_of(*pod.pod), &call, to_abi(pod.pod), to_abi(pod.node_name));
 }
 
 template <class Function>
@@ -101,7 +101,7 @@ void AbiPlugin::tell_on_node(const PodOnNode& pod, const FrameworkHandle& loop, 
 Status AbiPlugin::pre_enqueue(const Pod& pod) const {
   const auto alone = turn();
   berth_plugin_call call(this, paths_, nullptr);
-  const std::int32_t answer = table_.table.pre_enqueue(self_, &call, to_abi(&pod));
+  const std::int32_t answer = table_.table.pre_enqueue(self_of(pod), &call, to_abi(&pod));
   Status status = status_of(answer, call, "pre_enqueue");
   if (status.code == StatusCode::kSkip || status.code == StatusCode::kWait) refuse_code(status, "pre_enqueue");
   return status;
@@ -116,8 +116,8 @@ PostFilterAnswer AbiPlugin::post_filter(const RefusedPod& refused, const Framewo
   berth_plugin_call call(this, paths_, loop.cluster);
   call.loop = &loop;
   const std::int32_t answer = table_.table.post_filter(
-      self_, &call, to_abi(&refused.pod), reinterpret_cast<const berth_plugin_node* const*>(refused.nodes.data()),
-      codes.data(), codes.size(), &nominated);
+      self_of(refused.pod), &call, to_abi(&refused.pod),
+      reinterpret_cast<const berth_plugin_node* const*>(refused.nodes.data()), codes.data(), codes.size(), &nominated);
   Status status = status_of(answer, call, "post_filter");
   if (status.code == StatusCode::kSkip || status.code == StatusCode::kWait) refuse_code(status, "post_filter");
   if (nominated == nullptr) return {std::move(status), std::nullopt};

@@ -40,26 +40,20 @@ const OutsideArgs* args_in(const Profile& profile, const std::string& plugin) {
   return at == profile.outside_args.end() ? nullptr : &*at;
 }
 
-/// Those of all profiles that run it: one plugin serves them all. @throws InputError when none does
-std::string arguments_of(const PluginTable& table, const SchedulerConfig& config) {
+/// Those of the profiles that run it. @throws InputError when none does
+AbiPlugin::Arguments arguments_of(const PluginTable& table, const SchedulerConfig& config) {
   const std::string& plugin = table.outside.name;
-  const std::string none = "{}";
-  const std::string* first = nullptr;
+  AbiPlugin::Arguments arguments;
   for (const Profile& profile : config.profiles) {
     if (!runs(profile, plugin)) continue;
     const OutsideArgs* const args = args_in(profile, plugin);
-    const std::string& json = args != nullptr ? args->json : none;
-    if (first != nullptr && *first != json)
-      throw InputError(InputProblem{
-          args != nullptr ? args->path : "profile " + quoted_for_message(profile.scheduler_name), "",
-          "the arguments of plugin " + plugin + " differ from those of another profile, expected the same in all"});
-    first = &json;
+    arguments.emplace_back(profile.scheduler_name, args != nullptr ? args->json : "{}");
   }
-  if (first == nullptr)
+  if (arguments.empty())
     throw InputError(InputProblem{
         table.where, "",
         "no profile enables plugin " + plugin + ", expected its name under profiles[].plugins of the configuration"});
-  return *first;
+  return arguments;
 }
 
 }  // namespace
@@ -87,7 +81,7 @@ AbiPlugins open_plugins(std::vector<PluginTable> tables, const SchedulerConfig& 
   DeclaredPaths paths;  // numbered as declared_paths() numbers them
   for (PluginTable& table : tables) {
     PluginPaths numbers = add_paths(table, paths);
-    std::string arguments = arguments_of(table, config);
+    const AbiPlugin::Arguments arguments = arguments_of(table, config);
     plugins.push_back(std::make_shared<const AbiPlugin>(std::move(table), std::move(numbers), arguments));
   }
   return plugins;

@@ -1161,7 +1161,11 @@ BERTH_API berth_status berth_result_dlpack(const berth_result* result, uint32_t 
 /** The text of an element of a column of texts. Number 0 is the empty text. @param text [out] get */
 BERTH_API berth_status berth_result_text(const berth_result* result, uint32_t number, berth_str* text,
                                          berth_error* error);
-/** The record of an explanation. @param json [out] get. @return BERTH_E_NOT_FOUND: another kind of result */
+/** A result as one JSON record: an explanation as docs/schemas/explain-record.schema.json has it, any other by its
+ * columns, docs/schemas/result-record.schema.json, with texts and names of nodes in place of their numbers. That one is
+ * made at the first call, and counts as memory of the result then. Any thread.
+ *
+ * @param json [out] get. @return BERTH_E_NOT_FOUND: the bytes of a snapshot, or an explanation that was stopped */
 BERTH_API berth_status berth_result_json(const berth_result* result, berth_str* json, berth_error* error);
 /** The bytes of berth_snapshot_write_memory(). @param bytes [out] get. @return BERTH_E_NOT_FOUND: another kind of
  * result */

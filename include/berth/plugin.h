@@ -257,17 +257,19 @@ struct berth_plugin {
 
   /** Given to create(). */
   void* user_data;
-  /** Once for each engine, before any other call. NULL: the others get user_data as `self`.
+  /** Before any other call, once for each engine; where profiles have other arguments, once for each of them, and each
+   * function gets the `self` of the pod's profile. NULL: the others get user_data as `self`.
    * @param arguments [in]  JSON text of the plugin's pluginConfig, "{}" where there is none
    * @param self      [out] given to every other function
    * @return BERTH_CODE_SUCCESS or BERTH_CODE_ERROR with a reason: the configuration is refused then */
   int32_t (*create)(void* user_data, const berth_plugin_host* host, berth_plugin_call* call, const char* arguments,
                     size_t arguments_size, void** self);
-  /** Once, when the engine goes, and no call is running. */
+  /** Once for each create(), when the engine goes, and no call is running. */
   void (*destroy)(void* self);
 
   /** 0: the plugin neither filters nor scores the pod, nor does the pod change an answer. NULL: it concerns every pod.
-   * Called often. */
+   * Called often. Where there are several, every `self` is asked, and one that says otherwise decides: the others may
+   * then be asked about the pod, too. */
   int32_t (*concerns)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod);
   /** Appends all that the plugin reads of a pod to be placed beside declared values: pods with equal signatures share
    * their answers. BERTH_PLUGIN_SKIP, or NULL: nothing can be said, and the pod has answers of its own, which costs an
@@ -276,8 +278,8 @@ struct berth_plugin {
   /** Another number when answers may change for a reason outside the cluster: new data. It may change at any time;
    * calls of the engine that have begun may or may not see it. NULL: never. */
   uint64_t (*version)(void* self);
-  /** See BERTH_REACH_*. Of every pod that concerns the plugin, placed ones included. NULL: everything, which costs an
-   * evaluate() of all nodes after each placement.
+  /** See BERTH_REACH_*. Of every pod that concerns the plugin, placed ones included; every `self` is asked. NULL:
+   * everything, which costs an evaluate() of all nodes after each placement.
    * @param reach [out] BERTH_REACH_EVERYTHING until the plugin says otherwise */
   void (*reach)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, const berth_plugin_node* node,
                 berth_plugin_reach* reach);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -93,6 +94,17 @@ class Result:
     def origin(self) -> Origin:
         """Version, seed, release and backend that the answer follows from."""
         return Origin(*self._handle.origin())
+
+    @property
+    def json(self) -> str:
+        """The result as one record: docs/schemas/result-record.schema.json, of an explanation explain-record.schema.json."""
+        return self._handle.json()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """That record, a fresh dict."""
+        record: dict[str, Any] = json.loads(self.json)
+        return record
 
     @property
     def memory_bytes(self) -> int:

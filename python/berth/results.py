@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -342,17 +341,6 @@ class Explanation(Result):
     """What every node says of a pod: a record of docs/schemas/explain-record.schema.json."""
 
     __slots__ = ()
-
-    @property
-    def json(self) -> str:
-        """The record as text."""
-        return self._handle.json()
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The record, a fresh dict."""
-        record: dict[str, Any] = json.loads(self.json)
-        return record
 
     def __getitem__(self, key: str) -> Any:
         return self.record[key]

@@ -141,7 +141,7 @@ void bind_results(nb::module_& module) {
         const auto result = self.use();
         return text_of(ask_text(result, berth_result_json));
       },
-      "The record of an explanation.");
+      "The result as one record.");
   type.def(
       "message",
       [](const ResultHandle& self) {

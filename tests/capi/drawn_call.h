@@ -57,6 +57,9 @@ class Call {
                    .has_claim = below(dice, 12) == 0,
                    .wants_zone = below(dice, 5) == 0 ? static_cast<int>(below(dice, 3)) : -1} {}
 
+  /// Called with each result; empty: by nobody.
+  std::function<void(const berth_result&)> on_result = {};
+
   std::string make(World& world) const {
     error_ = BERTH_ERROR_INIT;
     switch (kind_) {
@@ -145,6 +148,7 @@ class Call {
   }
   std::string answer(berth_status status, berth_result* result) const {
     const OwnedResult owned(result);
+    if (result != nullptr && on_result) on_result(*result);
     return said(status, error_) + (result != nullptr ? "\n" + text_of(*result) : "");
   }
 

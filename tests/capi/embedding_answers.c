@@ -40,6 +40,7 @@ void checks_pods_on_nodes_in_bulk(const char* backend) {
   berth_node_set* set = NULL;
   uint32_t nodes[2];
   const uint8_t* fits;
+  berth_str json = {"", 0};
   pods[2] = berth_pod_retain(pods[0]);
   memcpy(asked, pods, sizeof asked);
   EXPECT_STATUS(BERTH_OK, berth_snapshot_check_bulk(snapshot, asked, 3, NULL, 0, &result, &error));
@@ -61,7 +62,8 @@ void checks_pods_on_nodes_in_bulk(const char* backend) {
   EXPECT(fits[0] == 1 && fits[1] == 0 && fits[2] == 1 && fits[3] == 0);
   EXPECT(((const uint8_t*)column(result, BERTH_COLUMN_PHASE, BERTH_TYPE_U8, 4))[3] == BERTH_PHASE_NODE);
   EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_result_column(result, BERTH_COLUMN_SCORE, &(berth_column){0}, &error));
-  EXPECT_STATUS(BERTH_E_NOT_FOUND, berth_result_json(result, &(berth_str){0}, &error));
+  EXPECT_STATUS(BERTH_OK, berth_result_json(result, &json, &error));
+  EXPECT(strstr(json.data, "\"columns\":{\"node\":[\"a\",\"b\"],\"fits\":[true,false,true,false]") != NULL);
   EXPECT_STATUS(BERTH_E_ARGUMENT, berth_result_text(result, 1000, &(berth_str){0}, &error));
   berth_result_free(&result);
   EXPECT_STATUS(BERTH_OK, berth_snapshot_check_bulk(snapshot, NULL, 0, NULL, 0, &result, &error));

@@ -200,24 +200,6 @@ TEST(PluginArguments, ThatThePluginRefusesAreAnErrorWithItsReason) {
   EXPECT_EQ(script.destroyed, 0);
 }
 
-TEST(PluginArguments, AreTheSameInAllProfiles) {
-  const auto profile = [](const std::string& name, const std::string& args) {
-    return R"({"schedulerName":")" + name + R"(","plugins":{"filter":{"enabled":[{"name":"Scripted"}]}},)" +
-           R"("pluginConfig":[{"name":"Scripted","args":{"a":)" + args + "}}]}";
-  };
-  const auto config = [&](const std::string& args) {
-    return R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","profiles":[)" +
-           profile("one", "1") + "," + profile("two", args) + "]}";
-  };
-  ScriptedPlugin script;
-  EXPECT_NE(engine_with({script.table()}, config("1")), nullptr);
-  Refused refused;
-  EXPECT_EQ(engine_with({script.table()}, config("2"), &refused), nullptr);
-  EXPECT_NE(refused.text.find("profiles[1].pluginConfig[0]: the arguments of plugin Scripted differ"),
-            std::string::npos)
-      << refused.text;
-}
-
 TEST(PluginFile, IsNamedWithWhatIsWrongWithIt) {
   const auto refusal = [](const std::string& file) { return refusal_of({}, config_with_scripted(), {file.c_str()}); };
   EXPECT_NE(refusal("/nowhere/plugin.so").text.find("cannot be loaded as a plugin: "), std::string::npos);

@@ -302,6 +302,20 @@ TEST(DamagedSnapshots, AFileThatWouldGrowTooMuchIsRefused) {
   EXPECT_STREQ(error.text, "is damaged: it would grow to more than 8 times its size");
 }
 
+TEST(DamagedSnapshots, AFrameOfMoreThanOneMebibyteIsRefused) {
+  const Lived lived("cpu");
+  const std::string bytes = bytes_of(*snapshot_of(*lived.cluster));
+  std::mt19937_64 random(20261128);
+  std::string full((std::size_t{1} << 20) + 1, '\0');
+  for (char& byte : full) byte = static_cast<char>(random());  // which zstd cannot make shorter
+  berth_error error = BERTH_ERROR_INIT;
+  EXPECT_EQ(status_of(*lived.engine, sealed(bytes, full), &error), BERTH_E_INPUT);
+  EXPECT_STREQ(error.text, "is damaged: its data cannot be decompressed");
+  full.pop_back();
+  EXPECT_EQ(status_of(*lived.engine, sealed(bytes, full), &error), BERTH_E_INPUT);
+  EXPECT_STREQ(error.text, "is damaged: its parts do not fit together");
+}
+
 TEST(SavedSnapshots, AClusterThatCompressesBetterThanFilesMayGrowOpensToo) {
   const OwnedEngine engine = make_engine("cpu", 1);
   berth_cluster* made = nullptr;

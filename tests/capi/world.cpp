@@ -81,7 +81,9 @@ std::string text_of(const berth_result& result) {
     out += '\n';
   }
   berth_str text{};
-  if (berth_result_json(&result, &text, nullptr) == BERTH_OK) out.append(text.data, text.size) += '\n';
+  const bool is_explanation = out.empty();  // records of columns say nothing more, but for the backend
+  if (is_explanation && berth_result_json(&result, &text, nullptr) == BERTH_OK)
+    out.append(text.data, text.size) += '\n';
   if (berth_result_message(&result, &text, nullptr) == BERTH_OK) out.append(text.data, text.size) += '\n';
   std::uint32_t start = 0;
   std::uint64_t version = 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/cli/program.h"
-#include "tests/cli/schema.h"
+#include "tests/support/schema.h"
 
 namespace berth::test {
 namespace {

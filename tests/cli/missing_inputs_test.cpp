@@ -10,7 +10,7 @@
 
 #include "host/objects/dump_command.h"
 #include "tests/cli/program.h"
-#include "tests/cli/schema.h"
+#include "tests/support/schema.h"
 
 namespace berth::test {
 namespace {

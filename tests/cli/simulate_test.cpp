@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
-#include "tests/cli/schema.h"
+#include "tests/support/schema.h"
 
 namespace berth::test {
 namespace {

@@ -20,6 +20,7 @@ INSTALLED = {
     "share/berth/schemas/schedule-report.schema.json",
     "share/berth/schemas/explain-record.schema.json",
     "share/berth/schemas/simulate-report.schema.json",
+    "share/berth/schemas/result-record.schema.json",
     "share/doc/berth/LICENSE",
     "include/berth/berth.h",
     "include/berth/plugin.h",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/cli/schema.h"
+#include "tests/support/schema.h"
 
 // valijson does not compile cleanly at our warning level.
 #pragma GCC diagnostic push
@@ -15,13 +15,14 @@
 #include <valijson/validator.hpp>
 #pragma GCC diagnostic pop
 
-#include "tests/cli/program.h"
+#include <fstream>
 
 namespace berth::test {
 
 testing::AssertionResult matches_schema(const nlohmann::json& document, const std::string& schema_name) {
   using valijson::adapters::NlohmannJsonAdapter;
-  const nlohmann::json schema_json = nlohmann::json::parse(read_file("docs/schemas/" + schema_name + ".schema.json"));
+  std::ifstream file("docs/schemas/" + schema_name + ".schema.json");
+  const nlohmann::json schema_json = nlohmann::json::parse(file);
   valijson::Schema schema;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(schema_json), schema);
   valijson::Validator validator;

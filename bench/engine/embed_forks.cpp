@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/engine/embed_forks.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
+#include "host/engine/cpu/cpu_backend.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kPlaced = 10;
+constexpr std::size_t kEvicted = 2;
+constexpr std::size_t kStride = 97;  ///< a prime: ten classes are ten
+
+/// What happens in one fork, as positions in the lists of pods.
+struct ForkWork {
+  std::array<std::size_t, kEvicted> evicted;
+  std::array<std::size_t, kPlaced> placed;
+};
+
+ForkWork draw_work(LoadedEngine& workload) {
+  ForkWork work{};
+  for (std::size_t& pod : work.evicted) pod = workload.dice() % workload.running.size();
+  const std::size_t first = workload.dice();
+  for (std::size_t i = 0; i < kPlaced; ++i) work.placed[i] = (first + i * kStride) % LoadedEngine::kDeployments;
+  return work;
+}
+
+/// An engine of the nodes and running pods that the cluster of berth.h has.
+class Seam {
+ public:
+  explicit Seam(LoadedEngine& workload) : workload_(workload) {
+    auto cache = std::make_shared<ClusterCache>();
+    for (const NodePtr& node : workload.nodes) cache->add_node(node);
+    for (const PodPtr& pod : workload.running) cache->add_pod(pod);
+    backend_ = std::make_unique<CpuBackend>(std::move(cache), ClusterObjects{}, config_, EngineConfig());
+    for (int d = 0; d < LoadedEngine::kDeployments; ++d) pods_.push_back({workload.make_pod(d, ""), 0});
+    backend_->prepare(pods_);
+  }
+
+  void run(const ForkWork& work) const {
+    std::vector<ClusterChange> changes;
+    for (const std::size_t pod : work.evicted) changes.emplace_back(PodRemoval{workload_.running[pod]->uid()});
+    std::vector<PodToPlace> pods;
+    for (const std::size_t pod : work.placed) pods.push_back(pods_[pod]);
+    const std::unique_ptr<Fork> fork = backend_->fork();
+    fork->apply(changes);
+    fork->commit_batch(pods, {});
+  }
+
+ private:
+  LoadedEngine& workload_;
+  SchedulerConfig config_ = default_scheduler_config(FeatureGates());
+  std::unique_ptr<CpuBackend> backend_;
+  std::vector<PodToPlace> pods_;
+};
+
+void run_through_library(const ForkWork& work, const LoadedEngine& workload, const berth_snapshot* snapshot,
+                         const std::vector<berth_pod*>& pods) {
+  berth_fork* fork = nullptr;
+  berth_result* result = nullptr;
+  std::array<const berth_pod*, kPlaced> placed{};
+  for (std::size_t i = 0; i < kPlaced; ++i) placed[i] = pods[work.placed[i]];
+  CHECK(berth_snapshot_fork(snapshot, &fork, &error));
+  for (const std::size_t pod : work.evicted)
+    CHECK(berth_fork_remove_pod(fork, workload.running[pod]->uid().c_str(), &error));
+  CHECK(berth_fork_schedule(fork, placed.data(), placed.size(), nullptr, &result, &error));
+  berth_result_free(&result);
+  berth_fork_free(&fork);
+}
+
+}  // namespace
+
+void measure_fork_line(Table& table, LoadedEngine& workload, const berth_snapshot* snapshot,
+                       const std::vector<berth_pod*>& pods, int rounds) {
+  constexpr int kTurns = 10;
+  constexpr double kRatioMax = 1.05;
+  const Seam seam(workload);
+  std::vector<std::vector<ForkWork>> turns(kTurns);
+  for (std::vector<ForkWork>& turn : turns)
+    for (int i = 0; i < rounds; ++i) turn.push_back(draw_work(workload));
+  const auto seconds_of_turn = [&](const std::vector<ForkWork>& turn, const auto& run) {
+    return microseconds_of([&] {
+             for (const ForkWork& work : turn) run(work);
+           }) /
+           1e6;
+  };
+  const auto without = [&](const ForkWork& work) { seam.run(work); };
+  const auto with = [&](const ForkWork& work) { run_through_library(work, workload, snapshot, pods); };
+  seconds_of_turn(turns.front(), without);  // rows of all classes
+  seconds_of_turn(turns.front(), with);
+  std::vector<double> of_seam;
+  std::vector<double> of_library;
+  std::vector<double> ratios;
+  for (const std::vector<ForkWork>& turn : turns) {
+    of_seam.push_back(seconds_of_turn(turn, without) * 1e6 / rounds);
+    of_library.push_back(seconds_of_turn(turn, with) * 1e6 / rounds);
+    ratios.push_back(of_library.back() / of_seam.back());
+  }
+  const auto median = [](std::vector<double>& of_turns) {
+    std::ranges::sort(of_turns);
+    return of_turns[of_turns.size() / 2];
+  };
+  table.row("fork, evict 2, place 10 pods of 10 classes, without berth.h", median(of_seam), "us", 0);
+  table.row("the same through berth.h", median(of_library), "us", 0);
+  table.row("the same, the second by the first, median of 10 turns", median(ratios), "", kRatioMax);
+}
+
+}  // namespace berth
