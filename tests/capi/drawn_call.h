@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,9 +58,7 @@ class Call {
                    .has_claim = below(dice, 12) == 0,
                    .wants_zone = below(dice, 5) == 0 ? static_cast<int>(below(dice, 3)) : -1} {}
 
-  /// Called with each result; empty: by nobody.
-  std::function<void(const berth_result&)> on_result = {};
-
+  std::function<void(const berth_result&)> on_result = {};  ///< reads results; empty: nobody does
   std::string make(World& world) const {
     error_ = BERTH_ERROR_INIT;
     switch (kind_) {
@@ -178,10 +177,10 @@ class Call {
   std::string remove(World& world) const {
     const std::string name = is_of_fork_ ? pod_shape_.name : node_shape_.name;
     const bool by_uid = has_set_ && is_of_fork_;
-    return said(
+    const berth_status status =
         berth_cluster_delete(world.cluster.get(), is_of_fork_ ? "Pod" : "Node", is_of_fork_ ? "default" : nullptr,
-                             by_uid ? nullptr : name.c_str(), by_uid ? ("uid-" + name).c_str() : nullptr, &error_),
-        error_);
+                             by_uid ? nullptr : name.c_str(), by_uid ? ("uid-" + name).c_str() : nullptr, &error_);
+    return said(status, error_);
   }
   std::string free_one(World& world) const {
     const auto drop = [&](auto& list) {
@@ -442,7 +441,6 @@ class Call {
             : berth_snapshot_preempt_until(at(world.snapshots, place_), pod_at(world), &options, &result, &error_);
     return answer(status, result);
   }
-
   std::uint64_t kind_, pod_, other_pod_, place_, node_, choice_, start_, flags_;
   bool is_of_fork_, has_set_;
   NodeShape node_shape_;

@@ -30,7 +30,7 @@ OwnedCluster two_nodes(const OwnedEngine& engine) {
   berth_cluster* made = nullptr;
   EXPECT_EQ(berth_cluster_create(engine.get(), &made, nullptr), BERTH_OK);
   OwnedCluster cluster(made);
-  upsert(cluster.get(), node_json({.name = "a\"b", .cpu = 4}));
+  upsert(cluster.get(), node_json({.name = "roomy", .cpu = 4}));
   upsert(cluster.get(), node_json({.name = "small", .cpu = 1}));
   return cluster;
 }
@@ -53,7 +53,7 @@ TEST(ResultRecord, HasTextsAndNamesInPlaceOfNumbers) {
   ASSERT_EQ(berth_cluster_version(cluster.get(), &version, nullptr), BERTH_OK);
   EXPECT_EQ(record["version"], version);
   const Json& columns = record["columns"];
-  EXPECT_EQ(columns["node"], Json({"a\"b", "small"}));
+  EXPECT_EQ(columns["node"], Json({"roomy", "small"}));
   EXPECT_EQ(columns["fits"], Json({true, false}));
   EXPECT_EQ(columns["code"], Json({BERTH_CODE_SUCCESS, BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE}));
   EXPECT_EQ(columns["plugin"], Json({"", "NodeResourcesFit"}));
