@@ -252,6 +252,8 @@ class Fork {
   virtual std::shared_ptr<const void> numbering() const { return nullptr; }
   /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
   virtual std::string node_of_pod(const std::string& uid) = 0;
+  /// Which of the pods is the first that stands on a node; `uids.size()`: none does.
+  virtual std::size_t first_standing(std::span<const std::string* const> uids);
   /// null: no node has the name
   virtual NodePtr node_object(const std::string& name) = 0;
   /// Those that the fork placed included, in no order. The node need not exist.

@@ -84,6 +84,11 @@ bool ForkHistory::promote() {
 
 // Fork
 
+std::size_t Fork::first_standing(std::span<const std::string* const> uids) {
+  const auto at = std::ranges::find_if(uids, [&](const std::string* uid) { return !node_of_pod(*uid).empty(); });
+  return static_cast<std::size_t>(at - uids.begin());
+}
+
 void Fork::accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) {
   const PodVerdicts verdicts = verdicts_on(pod, nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i)

@@ -54,6 +54,7 @@ class OverlayFork : public Fork {
   NodeIndex find_node(std::string_view name) override;
   std::shared_ptr<const void> numbering() const override { return engine_ == nullptr ? source_ : nullptr; }
   std::string node_of_pod(const std::string& uid) override;
+  std::size_t first_standing(std::span<const std::string* const> uids) override;
   NodePtr node_object(const std::string& name) override;
   std::vector<PodPtr> pods_on(const std::string& node_name) override;
   std::vector<NodeIndex> nodes_in_order() override;
@@ -99,9 +100,11 @@ class OverlayFork : public Fork {
   void note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result);
 
   void read_journal();
+  const ClusterCache& cache_of_source() const;
   Standing in_source(const std::string& uid) const;
   Standing as_opened(const std::string& uid);
   Standing standing_of(const std::string& uid);
+  bool stands(const std::string& uid) const;
   bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
   bool follow(std::span<const ClusterChange> changes);
   bool follow_as_one(std::span<const ClusterChange> changes);

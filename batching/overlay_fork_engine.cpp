@@ -199,6 +199,16 @@ std::string OverlayFork::node_of_pod(const std::string& uid) {
   return done ? node_name : engine().node_of_pod(uid);
 }
 
+std::size_t OverlayFork::first_standing(std::span<const std::string* const> uids) {
+  std::size_t first = 0;
+  const bool done = on_overlay([&](Reading&) {
+    read_journal();
+    while (first < uids.size() && !stands(*uids[first])) ++first;
+    return true;
+  });
+  return done ? first : Fork::first_standing(uids);
+}
+
 NodePtr OverlayFork::node_object(const std::string& name) {
   NodePtr node;
   const bool done = on_overlay([&](Reading&) {

@@ -2,6 +2,7 @@
 // The pods of an OverlayFork: where they stood at the opening, and where they stand now.
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "batching/overlay_reading.h"
@@ -17,11 +18,14 @@ void OverlayFork::read_journal() {
 }
 
 /// In the engine, or where it left it.
+const ClusterCache& OverlayFork::cache_of_source() const {
+  return source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache;
+}
+
 OverlayFork::Standing OverlayFork::in_source(const std::string& uid) const {
-  const ClusterCache& cache = source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache;
-  const NodeInfo* node = cache.node_of_pod(uid);
-  if (node == nullptr) return {};
-  return {cache.get_pod(uid), node->name, cache.is_assumed(uid)};
+  const std::optional<ClusterCache::PodPlace> place = cache_of_source().find_pod(uid);
+  if (!place) return {};
+  return {place->pod, place->node->name, place->is_assumed};
 }
 
 OverlayFork::Standing OverlayFork::as_opened(const std::string& uid) {
@@ -35,6 +39,14 @@ OverlayFork::Standing OverlayFork::as_opened(const std::string& uid) {
 OverlayFork::Standing OverlayFork::standing_of(const std::string& uid) {
   const auto own = own_pods_.find(uid);
   return own != own_pods_.end() ? own->second : as_opened(uid);
+}
+
+/// Whether the pod stands on a node now: node_of_pod() of a journal that was read.
+bool OverlayFork::stands(const std::string& uid) const {
+  if (const auto own = own_pods_.find(uid); own != own_pods_.end()) return !own->second.node_name.empty();
+  const auto changed = changed_since_.find(uid);
+  if (changed != changed_since_.end()) return !(*source_->journal)[changed->second].node_name.empty();
+  return cache_of_source().node_of_pod(uid) != nullptr;
 }
 
 /// What pods of the changes count in the topology tables becomes known. @return false when an own engine is needed

@@ -6,9 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "host/cluster/cache.h"
-#include "host/config/scheduler_config.h"
-#include "host/engine/cpu/cpu_backend.h"
+#include "batching/backend.h"
+#include "host/capi/handles.h"
 
 namespace berth {
 namespace {
@@ -31,34 +30,17 @@ ForkWork draw_work(LoadedEngine& workload) {
   return work;
 }
 
-/// An engine of the nodes and running pods that the cluster of berth.h has.
-class Seam {
- public:
-  explicit Seam(LoadedEngine& workload) : workload_(workload) {
-    auto cache = std::make_shared<ClusterCache>();
-    for (const NodePtr& node : workload.nodes) cache->add_node(node);
-    for (const PodPtr& pod : workload.running) cache->add_pod(pod);
-    backend_ = std::make_unique<CpuBackend>(std::move(cache), ClusterObjects{}, config_, EngineConfig());
-    for (int d = 0; d < LoadedEngine::kDeployments; ++d) pods_.push_back({workload.make_pod(d, ""), 0});
-    backend_->prepare(pods_);
-  }
-
-  void run(const ForkWork& work) const {
-    std::vector<ClusterChange> changes;
-    for (const std::size_t pod : work.evicted) changes.emplace_back(PodRemoval{workload_.running[pod]->uid()});
-    std::vector<PodToPlace> pods;
-    for (const std::size_t pod : work.placed) pods.push_back(pods_[pod]);
-    const std::unique_ptr<Fork> fork = backend_->fork();
-    fork->apply(changes);
-    fork->commit_batch(pods, {});
-  }
-
- private:
-  LoadedEngine& workload_;
-  SchedulerConfig config_ = default_scheduler_config(FeatureGates());
-  std::unique_ptr<CpuBackend> backend_;
-  std::vector<PodToPlace> pods_;
-};
+/// On the engine of the snapshot, without berth.h.
+void run_on_engine(const ForkWork& work, const LoadedEngine& workload, const berth_snapshot* snapshot,
+                   const std::vector<berth_pod*>& pods) {
+  std::vector<ClusterChange> changes;
+  for (const std::size_t pod : work.evicted) changes.emplace_back(PodRemoval{workload.running[pod]->uid()});
+  std::vector<PodToPlace> placed;
+  for (const std::size_t pod : work.placed) placed.push_back(pods[pod]->pod->pod->placeable(false));
+  const std::unique_ptr<Fork> fork = snapshot->snapshot->fork();
+  fork->apply(changes);
+  fork->commit_batch(placed, {});
+}
 
 void run_through_library(const ForkWork& work, const LoadedEngine& workload, const berth_snapshot* snapshot,
                          const std::vector<berth_pod*>& pods) {
@@ -80,7 +62,6 @@ void measure_fork_line(Table& table, LoadedEngine& workload, const berth_snapsho
                        const std::vector<berth_pod*>& pods, int rounds) {
   constexpr int kTurns = 10;
   constexpr double kRatioMax = 1.05;
-  const Seam seam(workload);
   std::vector<std::vector<ForkWork>> turns(kTurns);
   for (std::vector<ForkWork>& turn : turns)
     for (int i = 0; i < rounds; ++i) turn.push_back(draw_work(workload));
@@ -90,7 +71,7 @@ void measure_fork_line(Table& table, LoadedEngine& workload, const berth_snapsho
            }) /
            1e6;
   };
-  const auto without = [&](const ForkWork& work) { seam.run(work); };
+  const auto without = [&](const ForkWork& work) { run_on_engine(work, workload, snapshot, pods); };
   const auto with = [&](const ForkWork& work) { run_through_library(work, workload, snapshot, pods); };
   seconds_of_turn(turns.front(), without);  // rows of all classes
   seconds_of_turn(turns.front(), with);

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-/// The forks of bench_engine through berth.h, and on an engine of the same objects without it, by turns: evict two
-/// pods, place ten pods of ten classes. @param pods  one of each Deployment
+/// The forks of bench_engine through berth.h, and on the engine below it, by turns: evict two pods, place ten pods of
+/// ten classes. @param pods  one of each Deployment
 void measure_fork_line(Table& table, LoadedEngine& workload, const berth_snapshot* snapshot,
                        const std::vector<berth_pod*>& pods, int rounds);
 

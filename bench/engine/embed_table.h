@@ -17,8 +17,6 @@
 
 namespace berth {
 
-using Clock = std::chrono::steady_clock;
-
 inline void check(berth_status status, const berth_error& error) {
   if (status >= 0) return;
   std::fprintf(stderr, "%s: %s: %s\n", berth_status_name(status), error.object, error.text);
@@ -31,9 +29,9 @@ inline void check(berth_status status, const berth_error& error) {
   } while (0)
 
 inline double microseconds_of(const std::function<void()>& call) {
-  const Clock::time_point begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   call();
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
 class Table {

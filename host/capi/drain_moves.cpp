@@ -204,7 +204,7 @@ std::uint32_t Moving::by_score(const PodHandlePtr& pod, Drained& node, std::size
   const Outcome& outcome = result.outcomes.front();
   if (outcome.message >= 0) node.messages[i] = result.messages[static_cast<std::size_t>(outcome.message)].text;
   if (outcome.node == kNoNode) return BERTH_NO_NODE;
-  return cluster_.nodes().number_of(std::string(place_.fork().node_name(outcome.node)));
+  return cluster_.nodes().number_of(place_.fork().node_name(outcome.node));
 }
 std::vector<bool> Moving::indices_among(const Drained& node) {
   std::vector<bool> among;

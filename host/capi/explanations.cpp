@@ -121,7 +121,7 @@ void add_candidate_columns(Result& result) {
 void write_candidates(const PreemptionResult& preemption, const AskedState& state, NodeTable& names, Result& result) {
   std::map<std::uint32_t, std::size_t> by_number;
   for (std::size_t i = 0; i < preemption.candidates.size(); ++i)
-    by_number.emplace(names.number_of(std::string(state.node_name(preemption.candidates[i].node))), i);
+    by_number.emplace(names.number_of(state.node_name(preemption.candidates[i].node)), i);
   auto& nodes = result.column<std::uint32_t>(BERTH_COLUMN_NODE);
   auto& violations = result.column<std::int32_t>(BERTH_COLUMN_VIOLATIONS);
   auto& best = result.column<std::uint8_t>(BERTH_COLUMN_BEST);

@@ -105,7 +105,7 @@ std::uint64_t PodHandle::bytes() const {
 std::uint64_t NodeNumbers::bytes() const { return sizeof(NodeNumbers) + heap_bytes(words_); }
 
 std::uint64_t NodeIndexes::bytes() const {
-  return heap_block_bytes(kControlBlock + sizeof(NodeIndexes)) + heap_bytes(of_entry);
+  return heap_block_bytes(kControlBlock + sizeof(NodeIndexes)) + heap_bytes(of_entry) + heap_bytes(number_of_slot);
 }
 
 std::uint64_t Snapshot::bytes() const {

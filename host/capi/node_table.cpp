@@ -6,13 +6,13 @@
 
 namespace berth::capi {
 
-std::uint32_t NodeTable::number_of(const std::string& name) {
+std::uint32_t NodeTable::number_of(std::string_view name) {
   if (const std::optional<std::uint32_t> known = find(name)) return *known;
   const std::unique_lock alone(mutex_);
   const auto at = numbers_.find(name);
   if (at != numbers_.end()) return at->second;
   const auto number = static_cast<std::uint32_t>(names_.size());
-  names_.push_back(name);
+  names_.emplace_back(name);
   try {
     numbers_.emplace(names_.back(), number);
   } catch (...) {
@@ -40,6 +40,7 @@ std::shared_ptr<const NodeIndexes> NodeTable::kept_indexes() const {
 }
 
 void NodeTable::keep(std::shared_ptr<const NodeIndexes> indexes) {
+  found_alone_.store(0, std::memory_order_relaxed);
   const std::unique_lock alone(mutex_);
   kept_indexes_.swap(indexes);  // what was kept goes without the lock
 }

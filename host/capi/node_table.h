@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tsl/robin_map.h>
+
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
@@ -12,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/cluster/text_hash.h"
 #include "host/objects/label_map.h"
 
 namespace berth::capi {
@@ -51,7 +55,7 @@ struct NodeIndexes;
 class NodeTable {
  public:
   /// The number of the name, a new one if it has none.
-  std::uint32_t number_of(const std::string& name);
+  std::uint32_t number_of(std::string_view name);
   std::optional<std::uint32_t> find(std::string_view name) const;
   /// Null: nobody has the number. Valid as long as this.
   const std::string* name_of(std::uint32_t number) const;
@@ -59,12 +63,17 @@ class NodeTable {
   // For calls on snapshots that come and go. What keep() was given last; null: nothing yet.
   std::shared_ptr<const NodeIndexes> kept_indexes() const;
   void keep(std::shared_ptr<const NodeIndexes> indexes);
+  /// @return how many nodes of the cluster were looked for without kept_indexes() since keep(), these included
+  std::size_t note_found_alone(std::size_t count) {
+    return found_alone_.fetch_add(count, std::memory_order_relaxed) + count;
+  }
 
  private:
   mutable std::shared_mutex mutex_;
   std::deque<std::string> names_;  ///< a name keeps its address
-  std::map<std::string_view, std::uint32_t> numbers_;
+  tsl::robin_map<std::string_view, std::uint32_t, NameHash> numbers_;
   std::shared_ptr<const NodeIndexes> kept_indexes_;
+  std::atomic<std::size_t> found_alone_ = 0;
 };
 
 /// A bitmap of node numbers. Immutable.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/placing.h"
 
+#include <tsl/robin_set.h>
+
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/capi/first_fit.h"
+#include "host/cluster/text_hash.h"
 #include "host/objects/pod_copy.h"
 
 namespace berth::capi {
@@ -115,12 +117,11 @@ class Scheduling {
     limits.stop_at_failure = (options_.flags & BERTH_STOP_AT_FAILURE) != 0;
     limits.among = among_ ? &*among_ : nullptr;
     const BatchResult placed = fork_.commit_batch(pods, batch, limits);
-    State state = fork_.state();
+    const State state = fork_.state();
+    const std::shared_ptr<const NodeIndexes> indexes = indexes_for(state, placed.outcomes.size());
     for (std::size_t i = 0; i < placed.outcomes.size(); ++i) {
       const auto& [kind, node, score, message] = placed.outcomes[i];
-      const std::uint32_t number =
-          node == kNoNode ? BERTH_NO_NODE : state.cluster.nodes().number_of(std::string(state.fork.node_name(node)));
-      note(*pods[i]->pod, number, score,
+      note(*pods[i]->pod, number_of(state, node, indexes.get()), score,
            message >= 0 ? std::string_view(placed.messages[static_cast<std::size_t>(message)].text) : "");
     }
     return placed.outcomes.size();
@@ -254,18 +255,27 @@ class Scheduling {
 }  // namespace
 
 void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods) {
-  for (const PodHandlePtr& handle : pods) {
-    const std::string node = fork.node_of_pod(handle->pod->uid);
-    if (!node.empty())
-      throw ApiError(BERTH_E_EXISTS, "Pod " + handle->pod->given->full_name(), "stands on node " + node);
-  }
+  std::vector<const std::string*> uids;
+  uids.reserve(pods.size());
+  for (const PodHandlePtr& handle : pods) uids.push_back(&handle->pod->uid);
+  const std::size_t first = fork.first_standing(uids);
+  if (first == pods.size()) return;
+  throw ApiError(BERTH_E_EXISTS, "Pod " + pods[first]->pod->given->full_name(),
+                 "stands on node " + fork.node_of_pod(*uids[first]));
 }
 
 void refuse_twice(std::span<const PodHandlePtr> pods) {
-  std::set<std::string_view> uids;
-  for (const PodHandlePtr& handle : pods)
-    if (!uids.insert(handle->pod->uid).second)
-      throw ApiError(BERTH_E_ARGUMENT, "Pod " + handle->pod->given->full_name(), "is among the pods twice");
+  constexpr std::size_t kFew = 16;  // which cost less compared one with the other
+  tsl::robin_set<std::string_view, NameHash> uids;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const std::string& uid = pods[i]->pod->uid;
+    const bool is_there =
+        pods.size() > kFew
+            ? !uids.insert(uid).second
+            : std::ranges::any_of(pods.first(i), [&](const auto& before) { return before->pod->uid == uid; });
+    if (is_there)
+      throw ApiError(BERTH_E_ARGUMENT, "Pod " + pods[i]->pod->given->full_name(), "is among the pods twice");
+  }
 }
 
 Answer schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options,

@@ -166,7 +166,8 @@ void WhatIf::add_pod(const PodHandlePtr& pod, std::uint32_t node) {
 }
 
 void WhatIf::remove_pod(const std::string& uid) {
-  if (fork_->node_of_pod(uid).empty()) throw ApiError(BERTH_E_NOT_FOUND, "Pod " + uid, "stands on no node here");
+  const std::string* const one = &uid;
+  if (fork_->first_standing({&one, 1}) != 0) throw ApiError(BERTH_E_NOT_FOUND, "Pod " + uid, "stands on no node here");
   apply({PodRemoval{uid}});
 }
 

@@ -206,6 +206,32 @@ TEST_P(NodeQuestionsContract, AForkKnowsWhereAPodStands) {
   EXPECT_EQ(backend_->cluster().cache().node_of_pod(pod("old")->uid())->name, "a");
 }
 
+TEST_P(NodeQuestionsContract, AForkFindsTheFirstPodThatStands) {
+  given("node a cpu=4\nnode b cpu=4\npod old on=a cpu=1\npod gone on=a cpu=1\npod p cpu=1\npod q cpu=1");
+  const std::vector<PodToPlace> waiting = prepared({pod("p"), pod("q")});
+  const auto fork = backend_->fork();
+  const auto first_of = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> uids;
+    for (const std::string& name : names) uids.push_back(pod(name)->uid());
+    std::vector<const std::string*> asked;
+    for (const std::string& uid : uids) asked.push_back(&uid);
+    return fork->first_standing(asked);
+  };
+  EXPECT_EQ(first_of({}), 0U);
+  EXPECT_EQ(first_of({"p", "q"}), 2U);
+  EXPECT_EQ(first_of({"p", "old", "gone"}), 1U);
+  fork->place(waiting.front(), "b");
+  EXPECT_EQ(first_of({"q", "p"}), 1U);
+  const ClusterChange eviction = PodRemoval{pod("old")->uid()};
+  fork->apply({&eviction, 1});
+  EXPECT_EQ(first_of({"q", "old"}), 2U);
+  // What happens to the cluster meanwhile is not of the fork.
+  const ClusterChange removal = PodRemoval{pod("gone")->uid()};
+  backend_->apply({&removal, 1});
+  backend_->commit_batch({&waiting.back(), 1}, {});
+  EXPECT_EQ(first_of({"q", "gone"}), 1U);
+}
+
 TEST_P(NodeQuestionsContract, TheEngineOfAForkIsInItsState) {
   given("node a cpu=4\nnode b cpu=4\npod old on=a cpu=3\npod p cpu=2");
   const auto fork = backend_->fork();
