@@ -2,6 +2,7 @@
 #include "host/capi/node_table.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 namespace berth::capi {

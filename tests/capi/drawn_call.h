@@ -22,7 +22,6 @@ inline constexpr int kPods = 14;
 
 /// The flag, or nothing.
 inline std::uint32_t flag_if(bool condition, std::uint32_t flag) { return condition ? flag : 0; }
-
 inline std::uint64_t below(Dice& dice, std::int64_t limit) { return static_cast<std::uint64_t>(dice.upto(limit - 1)); }
 
 inline std::string said(berth_status status, const berth_error& error) {
@@ -412,7 +411,7 @@ class Call {
     const std::array<std::uint32_t, 2> nodes = {static_cast<std::uint32_t>(node_), static_cast<std::uint32_t>(choice_)};
     const berth_drain_options options = drain_options(world);
     berth_result* result = nullptr;
-    const std::size_t count = 1 + start_ % 2;
+    const std::size_t count = 1 + start_ % nodes.size();
     const berth_status status =
         is_of_fork_
             ? berth_fork_drain(fork_at(world), nodes.data(), count, &options, &result, &error_)
