@@ -38,6 +38,7 @@
 #include "host/cluster/engine_cluster.h"
 #include "host/cluster/snapshot.h"
 #include "host/objects/cluster_objects.h"
+#include "host/objects/interruption.h"
 
 namespace berth {
 
@@ -71,10 +72,13 @@ class CommitState {
   /// What follows from the model may be wrong: nothing else than mark(), node_name() and slot_count() may be called.
   bool is_void() const noexcept { return is_void_.load(std::memory_order_acquire); }
   void set_void() noexcept { is_void_.store(true, std::memory_order_release); }
-  /// Runs the body of a call. When it throws, nothing of the call has happened. Calls may be nested.
+  /// Runs the body of a call. When it throws, nothing of the call has happened. Calls may be nested. One of
+  /// begin_calls() is not interrupted: who goes on with the next one would have to take it back.
   template <class Body>
   void all_or_nothing(Body body);
   void begin_call() noexcept;
+  /// Several calls that happen as one, up to keep_call() or take_back_call().
+  void begin_calls() noexcept;
   void keep_call() noexcept;
   /// @param ran_out  of memory
   void take_back_call(bool ran_out) noexcept;
@@ -353,6 +357,7 @@ class CommitState {
   std::atomic<bool> is_void_ = false;
   std::uint64_t reopened_ = 0;  ///< how often
   int depth_ = 0;               ///< of nested calls
+  bool runs_calls_ = false;     ///< the outermost began with begin_calls()
   bool derives_ = false;        ///< something that follows from the model began to change in the call
   Before before_;
   std::vector<std::pair<std::int32_t, NodePtr>> slots_before_;  ///< of nodes that came or went in it, oldest first
@@ -385,6 +390,7 @@ class CommitState {
 
 template <class Body>
 void CommitState::all_or_nothing(Body body) {
+  const InterruptionScope to_the_end(runs_calls_ ? nullptr : current_interruption());
   begin_call();
   try {
     body();

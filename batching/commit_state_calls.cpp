@@ -24,8 +24,14 @@ void CommitState::begin_call() noexcept {
   nominations.begin();
 }
 
+void CommitState::begin_calls() noexcept {
+  if (depth_ == 0) runs_calls_ = true;
+  begin_call();
+}
+
 void CommitState::keep_call() noexcept {
   if (--depth_ > 0) return;
+  runs_calls_ = false;
   if (own_cluster_ != nullptr) cluster.keep();
   nominations.keep();
   for (const auto& [uid, end] : renominated_)
@@ -39,6 +45,7 @@ void CommitState::keep_call() noexcept {
 void CommitState::take_back_call(bool ran_out) noexcept {
   result = nullptr;
   if (--depth_ > 0) return;
+  runs_calls_ = false;
   if (ran_out || derives_ || answered.size() != before_.answered) set_void();
   if (own_cluster_ != nullptr) {
     std::shared_ptr<ClusterCache> given_up = cluster.take_back();

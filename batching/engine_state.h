@@ -105,7 +105,7 @@ class EngineState {
     State& state = ready();
     {
       const auto alone = state.exclusive();
-      state.begin_call();
+      state.begin_calls();
     }
     const auto take_back = [&](bool ran_out) {
       const auto alone = state.exclusive();

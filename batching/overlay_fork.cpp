@@ -343,6 +343,7 @@ bool OverlayFork::is_current() const {
 
 /// New columns and tables as they would have been when the fork was opened, with what was done to it.
 void OverlayFork::count_new_columns() {
+  const InterruptionScope to_the_end(nullptr);
   CommitState& live = *source_->live;
   live.fold();
   Snapshot& own = state_->snapshot;

@@ -82,6 +82,7 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
   if (brings_new_terms) return false;
   if (unknown.empty()) return true;
   reading.alone([&] {
+    const InterruptionScope to_the_end(nullptr);
     for (const PodPtr& pod : unknown) topology.moves_on_node(*pod);
   });
   return reading.is_live() && follow_new_columns(reading) && ensure_moves(changes, reading);

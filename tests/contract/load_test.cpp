@@ -3,7 +3,6 @@
 // are those of the same changes in short lists.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,9 +11,9 @@
 #include <vector>
 
 #include "host/cluster/engine_cluster.h"
-#include "host/objects/interruption.h"
 #include "host/objects/pod_copy.h"
 #include "tests/contract/backend_contract.h"
+#include "tests/support/due_after.h"
 #include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 
@@ -116,16 +115,6 @@ TEST_P(LoadContract, PodsThatWerePreparedBeforeAndForksThatAreOpenStayInUse) {
   EXPECT_EQ(later->node_of_pod("pod-1"), "b");
   EXPECT_EQ(fork->node_of_pod("pod-1"), "") << "and nothing of the load";
 }
-
-/// Due when it was asked so many times.
-class DueAfter final : public Interruption {
- public:
-  explicit DueAfter(int times) : left_(times) {}
-  bool is_due() const noexcept override { return left_-- <= 0; }
-
- private:
-  mutable std::atomic<int> left_;
-};
 
 TEST_P(LoadContract, ALoadThatIsInterruptedChangesNothing) {
   given(kCluster);
