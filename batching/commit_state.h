@@ -72,23 +72,19 @@ class CommitState {
   /// What follows from the model may be wrong: nothing else than mark(), node_name() and slot_count() may be called.
   bool is_void() const noexcept { return is_void_.load(std::memory_order_acquire); }
   void set_void() noexcept { is_void_.store(true, std::memory_order_release); }
-  /// Runs the body of a call. When it throws, nothing of the call has happened. Calls may be nested. One of
-  /// begin_calls() is not interrupted: who goes on with the next one would have to take it back.
+  /// Runs the body of a call. When it throws, nothing of the call has happened. Calls may be nested.
   template <class Body>
   void all_or_nothing(Body body);
   void begin_call() noexcept;
-  /// Several calls that happen as one, up to keep_call() or take_back_call().
-  void begin_calls() noexcept;
+  void begin_calls() noexcept;  ///< that happen as one: they are not interrupted, since none is taken back alone
   void keep_call() noexcept;
-  /// @param ran_out  of memory
-  void take_back_call(bool ran_out) noexcept;
+  void take_back_call(bool ran_out) noexcept;  ///< @param ran_out  of memory
   bool is_in_call() const noexcept { return depth_ > 0; }
   /// Call with exclusive() before reopening. @throws std::bad_alloc, and changes nothing that can be seen
   void close();
   /// Becomes the state of the engine: marks, handles and slots are those of `from`.
   void take_over(CommitState& from) noexcept;
-  /// Name of the node in a slot, also of a void state.
-  std::string_view node_name(std::int32_t slot) const;
+  std::string_view node_name(std::int32_t slot) const;  ///< of the node there, also of a void state
 
   const SchedulerConfig& config;
   EngineCluster& cluster;
@@ -102,8 +98,7 @@ class CommitState {
   CommitLog log;
   NominationAnswers nomination_answers;
   Reasons reasons;
-  /// Pods with an outcome, newest last.
-  std::vector<AnsweredPod> answered;
+  std::vector<AnsweredPod> answered;  ///< pods with an outcome, newest last
   /// Those of `answered` that are not in the cluster yet: placed after the latest apply(), undo() or settle().
   std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
