@@ -72,7 +72,7 @@ TEST(ResultRecord, OfAPodWithoutANodeHasNone) {
   ASSERT_EQ(berth_fork_schedule(fork.get(), &asked, 1, nullptr, &made, nullptr), BERTH_OK);
   const OwnedResult result(made);
   const Json columns = record_of(*result)["columns"];
-  EXPECT_EQ(columns["node"], Json({nullptr}));
+  EXPECT_EQ(columns["node"], Json::array({nullptr}));
   EXPECT_EQ(columns["message"][0].get<std::string>().substr(0, 22), "0/2 nodes are availabl");
 }
 
