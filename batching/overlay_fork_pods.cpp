@@ -17,7 +17,7 @@ void OverlayFork::read_journal() {
     changed_since_.try_emplace(journal[journal_seen_].uid, journal_seen_);
 }
 
-/// In the engine, or where it left it.
+/// Of the engine, or the copy that it left.
 const ClusterCache& OverlayFork::cache_of_source() const {
   return source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache;
 }

@@ -38,8 +38,8 @@ class AcceptingFilter {
   }
 
  private:
-  static constexpr std::size_t kSlotsPerAsked =
-      4;  ///< a load in the pass over all slots costs a fifth of one by itself
+  /// Where fewer nodes are asked, each load is compared by itself.
+  static constexpr std::size_t kSlotsPerAsked = 4;
 
   bool load_accepts_on(std::int32_t node) const {
     if (!loads_.empty()) return loads_[static_cast<std::size_t>(node)] == 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/engine/embed_forks.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "batching/backend.h"
 #include "host/capi/handles.h"
@@ -65,29 +64,29 @@ void measure_fork_line(Table& table, LoadedEngine& workload, const berth_snapsho
   std::vector<std::vector<ForkWork>> turns(kTurns);
   for (std::vector<ForkWork>& turn : turns)
     for (int i = 0; i < rounds; ++i) turn.push_back(draw_work(workload));
-  const auto seconds_of_turn = [&](const std::vector<ForkWork>& turn, const auto& run) {
+  const auto us_of_a_fork = [&](const std::vector<ForkWork>& turn, const auto& run) {
     return microseconds_of([&] {
              for (const ForkWork& work : turn) run(work);
            }) /
-           1e6;
+           rounds;
   };
   const auto without = [&](const ForkWork& work) { run_on_engine(work, workload, snapshot, pods); };
   const auto with = [&](const ForkWork& work) { run_through_library(work, workload, snapshot, pods); };
-  seconds_of_turn(turns.front(), without);  // rows of all classes
-  seconds_of_turn(turns.front(), with);
-  std::vector<double> of_seam;
+  us_of_a_fork(turns.front(), without);  // rows of all classes
+  us_of_a_fork(turns.front(), with);
+  std::vector<double> of_engine;
   std::vector<double> of_library;
   std::vector<double> ratios;
   for (const std::vector<ForkWork>& turn : turns) {
-    of_seam.push_back(seconds_of_turn(turn, without) * 1e6 / rounds);
-    of_library.push_back(seconds_of_turn(turn, with) * 1e6 / rounds);
-    ratios.push_back(of_library.back() / of_seam.back());
+    of_engine.push_back(us_of_a_fork(turn, without));
+    of_library.push_back(us_of_a_fork(turn, with));
+    ratios.push_back(of_library.back() / of_engine.back());
   }
   const auto median = [](std::vector<double>& of_turns) {
     std::ranges::sort(of_turns);
     return of_turns[of_turns.size() / 2];
   };
-  table.row("fork, evict 2, place 10 pods of 10 classes, without berth.h", median(of_seam), "us", 0);
+  table.row("fork, evict 2, place 10 pods of 10 classes, without berth.h", median(of_engine), "us", 0);
   table.row("the same through berth.h", median(of_library), "us", 0);
   table.row("the same, the second by the first, median of 10 turns", median(ratios), "", kRatioMax);
 }

@@ -265,7 +265,7 @@ void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods) {
 }
 
 void refuse_twice(std::span<const PodHandlePtr> pods) {
-  constexpr std::size_t kFew = 16;  // which cost less compared one with the other
+  constexpr std::size_t kFew = 16;  // which are compared one with the other, without a set
   tsl::robin_set<std::string_view, NameHash> uids;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const std::string& uid = pods[i]->pod->uid;

@@ -134,7 +134,8 @@ void refuse_all(std::string_view plugin, std::string_view text, std::size_t node
   for (std::size_t n = 0; n < node_count; ++n) columns.refuse(n, StatusCode::kError, BERTH_PHASE_NONE, plugin, reasons);
 }
 
-std::vector<NodeIndex> indexes_of(std::span<const AskedNode> nodes) {
+/// Of those that are there and not skipped.
+std::vector<NodeIndex> existing_of(std::span<const AskedNode> nodes) {
   std::vector<NodeIndex> indexes;
   indexes.reserve(nodes.size());
   for (const AskedNode& node : nodes)
@@ -280,7 +281,7 @@ std::unique_ptr<Result> check_one(const State& given, const std::shared_ptr<Clus
     auto result = std::make_unique<Result>(cluster, state.facts.version);
     result->column<std::uint32_t>(BERTH_COLUMN_NODE) = {number};
     VerdictColumns columns(*result, 1, 1);
-    check_pod(state.fork, pod, {nullptr, flags}, {&node, 1}, indexes_of({&node, 1}), columns, nullptr);
+    check_pod(state.fork, pod, {nullptr, flags}, {&node, 1}, existing_of({&node, 1}), columns, nullptr);
     fits = result->column<std::uint8_t>(BERTH_COLUMN_FITS).front() != 0;
     return result;
   }
@@ -310,7 +311,7 @@ Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, s
     const State asked = moved.state();
     if (nodes.empty() || &asked.fork != &state.fork) {  // a number of a node is that of one fork
       nodes = asked_nodes(asked, numbers, options.flags);
-      indexes = indexes_of(nodes);
+      indexes = existing_of(nodes);
     }
     check_pod(asked.fork, pod, options, nodes, indexes, columns, scores ? &*scores : nullptr);
     if (&asked.fork != &state.fork) nodes.clear();

@@ -11,6 +11,7 @@ namespace berth::capi {
 namespace {
 
 constexpr std::int32_t kSchemaVersion = 1;
+static_assert(BERTH_NO_NODE == BERTH_NO_POD);  // both are ResultColumn::Kind::kPosition
 
 class RecordWriter {
  public:
@@ -56,8 +57,6 @@ class RecordWriter {
   const Result& result_;
   JsonWriter json_;
 };
-
-static_assert(BERTH_NO_NODE == BERTH_NO_POD);
 
 }  // namespace
 

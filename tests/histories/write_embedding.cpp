@@ -219,7 +219,7 @@ class Embedding {
   }
 
   void change_fork(berth_fork* fork, Model& model) {
-    for (const ClusterChange& change : model.history.draw_for_fork(dice_, 6, 2, false)) {
+    for (const ClusterChange& change : model.history.draw_for_fork(dice_, 6, 2, /*nominations=*/false)) {
       std::visit([&](const auto& what) { change_fork(fork, what); }, change);
       model.happened(change);
     }
