@@ -50,7 +50,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       seed_(engine.seed),
       snapshot_(snapshot),
       cluster_(cluster),
-      topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch),
+      topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch, engine.arena),
       hosts_(with_built_in_host_plugins(engine.host_plugins, config), cluster, snapshot, knows_claims(config.gates)) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());

@@ -110,7 +110,8 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
   if (last_identity_ >= 0 && pod.labels.bytes().data() == last_labels_ &&
       *identities_[last_identity_].name_space == pod.namespace_)
     return last_identity_;
-  std::int32_t number = find_identity(pod);
+  const std::size_t hash = hash_of(pod.namespace_, pod.labels);
+  std::int32_t number = find_identity(pod, hash);
   if (number < 0) {
     Identity identity;
     identity.name_space = shared_value(namespace_names_, pod.namespace_, pod.namespace_);
@@ -121,7 +122,7 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
     identity.position = static_cast<std::int32_t>(others.size());
     number = identities_.add(std::move(identity));
     others.push_back(number);
-    identity_of_hash_.add(hash_of(pod.namespace_, pod.labels), number);
+    identity_of_hash_.add(hash, number);
     identity_index_.add(number, pod.labels);
   }
   last_labels_ = identities_[number].labels.bytes().data();
@@ -129,7 +130,11 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
 }
 
 std::int32_t PodMatches::find_identity(const Pod& pod) const {
-  return identity_of_hash_.find(hash_of(pod.namespace_, pod.labels), [&](std::int32_t number) {
+  return find_identity(pod, hash_of(pod.namespace_, pod.labels));
+}
+
+std::int32_t PodMatches::find_identity(const Pod& pod, std::size_t hash) const {
+  return identity_of_hash_.find(hash, [&](std::int32_t number) {
     const Identity& identity = identities_[number];
     return identity.labels == pod.labels && *identity.name_space == pod.namespace_;
   });

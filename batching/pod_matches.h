@@ -137,6 +137,7 @@ class PodMatches {
   };
 
   static std::size_t hash_of(std::string_view name_space, const LabelMap& labels);
+  std::int32_t find_identity(const Pod& pod, std::size_t hash) const;
   static std::string key_of(const ExistingTerm& term);
   /// Calls use(identity) for those that might have all the labels.
   /// @param demanded  of a query or term that is registered

@@ -21,6 +21,7 @@
 #include "host/cluster/engine_cluster.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/engine_config.h"
+#include "host/objects/work_arena.h"
 #include "plugins/pod_topology_spread/compile.h"
 
 namespace berth {
@@ -37,8 +38,9 @@ class TopologyIndex {
  public:
   /// `cluster`, `config` and `snapshot` must outlive the index. Registers the terms of pods on nodes.
   /// @param first_epoch  epoch() begins there
+  /// @param arena  passes over all pods run in it; null: in the calling thread
   TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                Snapshot& snapshot, std::uint64_t first_epoch = 0);
+                Snapshot& snapshot, std::uint64_t first_epoch = 0, std::shared_ptr<WorkArena> arena = nullptr);
 
   /// A kind: pods with the same terms, labels and profile. kNoKind: topology rules do not concern the pod.
   static constexpr std::int32_t kNoKind = -1;
@@ -215,10 +217,12 @@ class TopologyIndex {
   /// The pods of the cluster, told apart by what they share: so that a pass over them all reads each pod once.
   struct AlikePods {
     std::vector<const Pod*> first;        ///< of each group, in the order in which they are met
-    std::vector<std::uint32_t> group_of;  ///< [pod] those of slot 0 first
+    std::vector<std::uint32_t> group_of;  ///< [pod] those of the first slot first
     std::vector<std::size_t> begin = {};  ///< [slots + 1] in group_of
   };
   AlikePods alike_pods() const;
+  /// Of the slots from `begin` to `end`.
+  AlikePods alike_pods(std::int32_t begin, std::int32_t end) const;
   void register_pods();
   void read_pods(const AlikePods& pods);
   std::int32_t pod_set_of(const CountedPod& pod);
@@ -235,6 +239,7 @@ class TopologyIndex {
   const EngineCluster& cluster_;
   const SchedulerConfig& config_;
   Snapshot& snapshot_;
+  std::shared_ptr<WorkArena> arena_;
   DefaultSelectors default_selectors_;
   TopologyQueries queries_;
   std::uint64_t epochs_before_ = 0;

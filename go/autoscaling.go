@@ -98,6 +98,7 @@ type ScaleUpOptions struct {
 	ExistingFirst bool // pods are tried on the existing nodes before new ones
 	Decreasing    bool // the largest pods first, as cluster-autoscaler orders them
 	SkipCordoned  bool
+	AsMoved       bool     // spec.nodeName is ignored, and the pods' own running copies leave before the first is tried
 	Nodes         *NodeSet // with ExistingFirst: of these alone
 	Progress      Progress // nil: nobody is told
 }
@@ -161,7 +162,7 @@ func (a *asker) ScaleUp(
 	o := C.berth_scale_up_options{}
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	o.flags = bit(options.ExistingFirst, C.BERTH_EXISTING_FIRST) | bit(options.Decreasing, C.BERTH_DECREASING) |
-		bit(options.SkipCordoned, C.BERTH_SKIP_CORDONED)
+		bit(options.SkipCordoned, C.BERTH_SKIP_CORDONED) | bit(options.AsMoved, C.BERTH_AS_MOVED)
 	if o.nodes, err = c.nodeSet(options.Nodes); err != nil {
 		return nil, err
 	}

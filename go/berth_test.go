@@ -336,6 +336,14 @@ func TestAutoscalersQuestions(t *testing.T) {
 	if !slices.Equal(up.NodeCounts, []uint32{2, 1, 1}) || up.Caps[1] != CapNodes || must(up.Resources.At(0))(t) != "cpu" {
 		t.Errorf("%+v", up.ScaleUpColumns)
 	}
+	running := []*Pod{newTestPod(t, cluster, "running", 2)}
+	if _, err := snapshot.ScaleUp(t.Context(), running, shapes[:1], nil); !errors.Is(err, Exists) {
+		t.Error(err)
+	}
+	moved := closing(t, must(snapshot.ScaleUp(t.Context(), running, shapes[:1], &ScaleUpOptions{AsMoved: true}))(t))
+	if !slices.Equal(moved.NodeCounts, []uint32{1}) {
+		t.Errorf("%+v", moved.ScaleUpColumns)
+	}
 	a, c := node(t, cluster, "a"), node(t, cluster, "c")
 	drain := closing(t, must(snapshot.Drain(t.Context(), []NodeID{a}, &DrainOptions{Preset: Karpenter, RulesOff: []Rule{RuleBudget}}))(t))
 	if !drain.Removable[0] || drain.Targets[0] != c || drain.Outcomes[0] != PodMoves || must(drain.Pods.At(0))(t) != "uid-running" {

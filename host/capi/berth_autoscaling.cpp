@@ -15,7 +15,7 @@ using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C fun
 
 namespace {
 
-constexpr std::uint32_t kScaleUpFlags = BERTH_EXISTING_FIRST | BERTH_DECREASING | BERTH_SKIP_CORDONED;
+constexpr std::uint32_t kScaleUpFlags = BERTH_EXISTING_FIRST | BERTH_DECREASING | BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
 
 /// Runs ask(State, cluster, log), which gives an Answer, on a snapshot.
 template <class Ask>
@@ -58,7 +58,7 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
     const ScaleUpOptions read{known.flags, node_set_argument(known.nodes, *cluster)};
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *cluster);
     refuse_twice(handles);
-    refuse_standing(state.fork, handles);
+    if ((known.flags & BERTH_AS_MOVED) == 0) refuse_standing(state.fork, handles);
     return scale_up(state, cluster, handles, read_shapes(state, shapes, shape_count, log), read, watch);
   });
 }

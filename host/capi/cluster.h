@@ -35,6 +35,7 @@ struct ClusterFacts {
   std::shared_ptr<const NominatedPods> nominated = std::make_shared<NominatedPods>();
 };
 
+class PodsMaking;  // host/capi/saved_pods.h
 struct SavedSnapshot;
 
 /// Why Berth cannot judge a pod.
@@ -168,6 +169,13 @@ class Cluster {
   /// @param input  text or a berth_bulk
   template <class Input>
   FreedLater<TakenObjects> read(CallLog& log, const Input& input);
+  struct Restored;
+  template <class Use>
+  void read_parts(const SavedSnapshot& saved, std::uint64_t begin, std::uint64_t end, CallLog& log, const Use& use);
+  void restore_others(const SavedSnapshot& saved, CallLog& log, Restored& restored);
+  void note_others(const Restored& restored, ClusterFacts& facts);
+  void begin_pods(const SavedSnapshot& saved, CallLog& log, PodsMaking& making);
+  void restore_facts(const SavedSnapshot& saved, CallLog& log);
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
   std::shared_ptr<const SideObjects> side() const;
 

@@ -60,7 +60,7 @@ class Replacing {
     removals.reserve(pods.size());
     for (const PodPtr& pod : pods) removals.emplace_back(PodRemoval{pod->uid()});
     fork.apply(removals);
-    const std::vector<WaitingPod> waiting = waiting_pods(*cluster_, state_.facts.version, handles);
+    const std::vector<WaitingPod> waiting = waiting_pods(*cluster_, state_.facts.version, handles, false);
     Replacement best;
     std::vector<std::uint32_t> places;
     std::vector<std::optional<ShapeAnswer>> answers(shapes_.size());

@@ -18,6 +18,7 @@ namespace {
 
 /// What is read of objects takes several times their text until the cache has it.
 constexpr std::uint64_t kObjectsAtOnce = 16384;
+constexpr std::size_t kPodsAhead = 8;  ///< that are on their way while one is read: they lie scattered
 
 void add_storage(const DecodedObjects& decoded, ClusterStorage& storage) {
   const auto add = [&](const auto& list) {
@@ -53,6 +54,10 @@ void add_pods(const PodColumns& columns, std::span<const PodPtr> pods, ClusterCa
   LooksAtTimes looks;
   for (std::size_t i = 0, end = 0; i < pods.size(); ++i) {
     looks.at_next();
+    if (i + kPodsAhead < pods.size()) {
+      __builtin_prefetch(&pods[i + kPodsAhead]->spec);
+      __builtin_prefetch(&pods[i + kPodsAhead]->node_name);
+    }
     if (i == end) {
       while (end < pods.size() && columns.is_on_node_of(end, i)) ++end;
       cache.expect_new_pods(columns.node_name(i), end - i);
@@ -98,70 +103,105 @@ OpenedBackend open_beside_index(const std::shared_ptr<ClusterCache>& cache, cons
 
 }  // namespace
 
+template <class Use>
+void Cluster::read_parts(const SavedSnapshot& saved, std::uint64_t begin, std::uint64_t end, CallLog& log,
+                         const Use& use) {
+  for (std::uint64_t next = begin; begin < end; begin = next) {
+    next = begin + std::min(kObjectsAtOnce, end - begin);
+    berth_bulk bulk = BERTH_BULK_INIT;
+    bulk.data = saved.json().data();
+    bulk.offsets = saved.offsets.data() + begin;
+    bulk.count = static_cast<std::size_t>(next - begin);
+    FreedLater<TakenObjects> taken = read(log, bulk);
+    refuse_problems(*taken);
+    use(std::move(taken));
+  }
+}
+
+/// What an engine and the facts of a cluster are made of, but for pods.
+struct Cluster::Restored {
+  std::shared_ptr<ClusterCache> cache = std::make_shared<ClusterCache>();
+  ClusterObjects selecting;
+  std::vector<FreedLater<TakenObjects>> others;  ///< nodes, and what rules read beside nodes and pods
+};
+
+void Cluster::restore_others(const SavedSnapshot& saved, CallLog& log, Restored& restored) {
+  LooksAtTimes looks;
+  std::size_t node_count = 0;
+  read_parts(saved, 0, saved.template_begin, log, [&](FreedLater<TakenObjects> taken) {
+    const DecodedObjects& decoded = taken->decoded;
+    if (!decoded.pods.empty() || !decoded.terminal_pods.empty()) BytesIn::throw_damaged();
+    std::vector<NodePtr> nodes = with_images(decoded.nodes, saved.images, node_count, arena());
+    node_count += nodes.size();
+    for (NodePtr& node : nodes) {
+      looks.at_next();
+      restored.cache->add_node(std::move(node));
+    }
+    add_storage(decoded, restored.cache->storage());
+    add_selecting(decoded, restored.selecting);
+    restored.others.push_back(std::move(taken));
+  });
+  if (node_count != saved.images.node_count()) BytesIn::throw_damaged();
+}
+
+/// What the cluster keeps beside its engine.
+void Cluster::note_others(const Restored& restored, ClusterFacts& facts) {
+  LooksAtTimes looks;
+  std::vector<Roster::Change> of_roster;
+  for (const FreedLater<TakenObjects>& taken : restored.others) {
+    for (const auto& [node, place] : taken->decoded.nodes) {
+      looks.at_next();
+      of_roster.push_back({nodes_.number_of(node->name), true, node->unschedulable, node->labels});
+    }
+    facts.side = side_after(facts.side, taken->decoded);
+    known_.merge(keys_of(taken->decoded));
+  }
+  facts.roster = Roster::changed(facts.roster, of_roster);
+}
+
+void Cluster::begin_pods(const SavedSnapshot& saved, CallLog& log, PodsMaking& making) {
+  std::vector<PodPtr> templates;
+  read_parts(saved, saved.template_begin, saved.nominated_begin, log, [&](FreedLater<TakenObjects> taken) {
+    for (const DecodedPod& decoded : taken->decoded.pods) templates.push_back(decoded.pod);
+  });
+  making.begin(std::move(templates), *pools(saved.pods.size()), arena());
+}
+
 void Cluster::restore(const SavedSnapshot& saved, CallLog& log, std::vector<PodPtr>& pods) {
   for (const std::string& name : saved.node_names) nodes_.number_of(name);
-  const auto in_parts = [&](std::uint64_t begin, std::uint64_t end, CallLog& notes, const auto& use) {
-    for (std::uint64_t next = begin; begin < end; begin = next) {
-      next = begin + std::min(kObjectsAtOnce, end - begin);
-      berth_bulk bulk = BERTH_BULK_INIT;
-      bulk.data = saved.json().data();
-      bulk.offsets = saved.offsets.data() + begin;
-      bulk.count = static_cast<std::size_t>(next - begin);
-      const FreedLater<TakenObjects> taken = read(notes, bulk);
-      refuse_problems(*taken);
-      use(*taken);
-    }
-  };
-  const auto kept = freed_later<std::shared_ptr<ClusterCache>>(arena());
-  std::shared_ptr<ClusterCache>& cache = *kept;
-  cache = std::make_shared<ClusterCache>();
-  ClusterObjects selecting;
-  std::vector<Roster::Change> of_roster;
-  ClusterFacts facts;
-  const auto add_others = [&] {
-    LooksAtTimes looks;
-    in_parts(0, saved.template_begin, log, [&](const TakenObjects& taken) {
-      const DecodedObjects& decoded = taken.decoded;
-      if (!decoded.pods.empty() || !decoded.terminal_pods.empty()) BytesIn::throw_damaged();
-      std::vector<NodePtr> nodes = with_images(decoded.nodes, saved.images, of_roster.size(), arena());
-      for (NodePtr& node : nodes) {
-        looks.at_next();
-        of_roster.push_back({nodes_.number_of(node->name), true, node->unschedulable, node->labels});
-        cache->add_node(std::move(node));
-      }
-      add_storage(decoded, cache->storage());
-      add_selecting(decoded, selecting);
-      facts.side = side_after(facts.side, decoded);
-      known_.merge(keys_of(decoded));
-    });
-  };
+  const FreedLater<Restored> restored = freed_later<Restored>(arena());
   CallLog log_of_pods(engine_->log);
-  const auto make_pods = [&] {
-    std::vector<PodPtr> templates;
-    in_parts(saved.template_begin, saved.nominated_begin, log_of_pods, [&](const TakenObjects& taken) {
-      for (const DecodedPod& decoded : taken.decoded.pods) templates.push_back(decoded.pod);
-    });
-    saved.pods.make_pods(templates, *pools(saved.pods.size()), arena(), pods);
+  PodsMaking making(saved.pods, pods);
+  const auto others_first = [&] {
+    restore_others(saved, log, *restored);
+    making.make();
   };
-  run_both(arena(), add_others, make_pods);
+  const auto pods_first = [&] {
+    begin_pods(saved, log_of_pods, making);
+    making.make();
+  };
+  run_both(arena(), others_first, pods_first);
   log.take(log_of_pods);
-  if (of_roster.size() != saved.images.node_count()) BytesIn::throw_damaged();
-  facts.roster = Roster::changed(facts.roster, of_roster);
-  add_pods(saved.pods, pods, *cache);
+  std::shared_ptr<ClusterCache>& cache = restored->cache;
+  ClusterFacts beside;
+  run_both(arena(), [&] { add_pods(saved.pods, pods, *cache); }, [&] { note_others(*restored, beside); });
   for (const auto& [node_name, used] : saved.used_ports) cache->set_used_ports(node_name, used);
   for (const auto& [name, size_bytes] : saved.image_sizes) cache->set_image_size(name, size_bytes);
-  OpenedBackend opened = open_beside_index(cache, selecting, *engine_);
+  OpenedBackend opened = open_beside_index(cache, restored->selecting, *engine_);
   cache.reset();
   {
     const std::unique_lock alone(mutex_);
     backend_ = std::move(opened.backend);
-    facts_ = std::move(facts);
+    facts_ = std::move(beside);
   }
-  const auto upsert_parts = [&](std::uint64_t begin, std::uint64_t end) {
-    in_parts(begin, end, log, [&](const TakenObjects& taken) { take(taken, {}, {}); });
-  };
-  upsert_parts(saved.nominated_begin, saved.class_begin);
-  upsert_parts(saved.class_begin, saved.offsets.size() - 1);
+  restore_facts(saved, log);
+}
+
+/// What the engine is told as events: nominated pods and admission classes; and what it does not know.
+void Cluster::restore_facts(const SavedSnapshot& saved, CallLog& log) {
+  const auto upsert = [&](const FreedLater<TakenObjects>& taken) { take(*taken, {}, {}); };
+  read_parts(saved, saved.nominated_begin, saved.class_begin, log, upsert);
+  read_parts(saved, saved.class_begin, saved.offsets.size() - 1, log, upsert);
   const std::unique_lock alone(mutex_);
   for (const SavedSnapshot::Reservation& reservation : saved.reservations) {
     const std::string uid = uid_of_reservation(reservation.owner, reservation.number);

@@ -159,32 +159,38 @@ void PodColumns::fill(std::size_t i, std::span<const LabelMap> labels, Pod& pod)
   pod.start_time_us = start_times_us_[i];
 }
 
-void PodColumns::make_pods(std::span<const PodPtr> templates, ObjectPools& pools, WorkArena& arena,
-                           std::vector<PodPtr>& pods) const {
+void PodsMaking::begin(std::vector<PodPtr> templates, ObjectPools& pools, WorkArena& arena) {
+  templates_ = std::move(templates);
+  for (std::size_t i = 0; i < columns_.nodes_.size(); ++i)
+    if (columns_.nodes_[i].empty() || !is_utf8(columns_.nodes_[i])) BytesIn::throw_damaged();
+  labels_.resize(columns_.labels_.size());
   const Interruption* const interruption = current_interruption();
-  std::vector<LabelMap> labels(labels_.size());
-  const auto in_ranges = [&](std::size_t count, const auto& make) {
-    arena.for_ranges(count, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if ((i - begin) % kPodsAtOnce == 0) check_interruption(interruption);
-        make(i);
-      }
-    });
-  };
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].empty() || !is_utf8(nodes_[i])) BytesIn::throw_damaged();
-  in_ranges(labels.size(), [&](std::size_t i) {
-    const std::string_view packed = labels_[i];
-    if (!LabelMap::is_packed(packed)) BytesIn::throw_damaged();
-    labels[i] = pools.labels(packed, hash_bytes(packed));
+  arena.for_ranges(labels_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if ((i - begin) % kPodsAtOnce == 0) check_interruption(interruption);
+      const std::string_view packed = columns_.labels_[i];
+      if (!LabelMap::is_packed(packed)) BytesIn::throw_damaged();
+      labels_[i] = pools.labels(packed, hash_bytes(packed));
+    }
   });
-  pods.resize(size());
-  in_ranges(size(), [&](std::size_t i) {
-    if (template_of_[i] >= templates.size()) BytesIn::throw_damaged();
-    const std::shared_ptr<Pod> pod = copy_of(*templates[template_of_[i]]);
-    fill(i, labels, *pod);
-    pods[i] = pod;
-  });
+  pods_.resize(columns_.size());
+  has_begun_.store(true, std::memory_order_release);
+}
+
+void PodsMaking::make() {
+  if (!has_begun_.load(std::memory_order_acquire)) return;
+  const Interruption* const interruption = current_interruption();
+  while (true) {
+    const std::size_t begin = next_.fetch_add(kPodsAtOnce, std::memory_order_relaxed);
+    if (begin >= pods_.size()) return;
+    check_interruption(interruption);
+    for (std::size_t i = begin; i < std::min(begin + kPodsAtOnce, pods_.size()); ++i) {
+      if (columns_.template_of_[i] >= templates_.size()) BytesIn::throw_damaged();
+      const std::shared_ptr<Pod> pod = copy_of(*templates_[columns_.template_of_[i]]);
+      columns_.fill(i, labels_, *pod);
+      pods_[i] = pod;
+    }
+  }
 }
 
 }  // namespace berth::capi

@@ -4,6 +4,7 @@
 // The pods of a saved snapshot as columns. Most pods of a cluster differ from another one in few fields: name, uid,
 // labels, node, priority and times are columns, and all else is a template, which is a Pod as JSON and is decoded once.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,12 +59,9 @@ class PodColumns {
   std::string_view node_name(std::size_t pod) const { return nodes_[node_of_[pod]]; }
   /// Whether a pod stands on the node of another one.
   bool is_on_node_of(std::size_t pod, std::size_t other) const { return node_of_[pod] == node_of_[other]; }
-  /// Makes all of them. @param templates  as decoded  @param pods  [out] empty before
-  /// @throws ApiError BERTH_E_INPUT: damaged
-  void make_pods(std::span<const PodPtr> templates, ObjectPools& pools, WorkArena& arena,
-                 std::vector<PodPtr>& pods) const;
 
  private:
+  friend class PodsMaking;
   void fill(std::size_t i, std::span<const LabelMap> labels, Pod& pod) const;
 
   TextsIn nodes_;
@@ -77,6 +75,26 @@ class PodColumns {
   std::vector<std::int64_t> start_times_us_;
   TextsIn names_;
   TextsIn uids_;  ///< empty: the object carries none
+};
+
+/// Makes the pods of columns, in threads that come to help.
+class PodsMaking {
+ public:
+  /// @param columns  must outlive this, as `pods` must
+  /// @param pods  [out] empty before
+  PodsMaking(const PodColumns& columns, std::vector<PodPtr>& pods) : columns_(columns), pods_(pods) {}
+  /// @param templates  as decoded @throws ApiError BERTH_E_INPUT: damaged, as make() does
+  void begin(std::vector<PodPtr> templates, ObjectPools& pools, WorkArena& arena);
+  /// Makes pods until each is made, or being made by another thread. Does nothing before begin() has returned.
+  void make();
+
+ private:
+  const PodColumns& columns_;
+  std::vector<PodPtr>& pods_;
+  std::vector<PodPtr> templates_;
+  std::vector<LabelMap> labels_;  ///< [PodColumns::labels_]
+  std::atomic<bool> has_begun_ = false;
+  std::atomic<std::size_t> next_ = 0;
 };
 
 }  // namespace berth::capi

@@ -99,6 +99,16 @@ class SizeOrder {
   std::vector<Size> sizes_;
 };
 
+/// A fork of the state in which the pods stand nowhere.
+std::unique_ptr<Fork> without_pods(const State& state, std::span<const PodHandlePtr> pods) {
+  std::unique_ptr<Fork> fork = state.fork.fork();
+  std::vector<ClusterChange> removals;
+  for (const PodHandlePtr& pod : pods)
+    if (!fork->node_of_pod(pod->pod->uid).empty()) removals.emplace_back(PodRemoval{pod->pod->uid});
+  fork->apply(removals);
+  return fork;
+}
+
 /// The existing nodes, in the order in which they are asked.
 std::vector<std::uint32_t> existing_numbers(const State& state, const ScaleUpOptions& options) {
   std::vector<std::uint32_t> numbers;
@@ -194,15 +204,16 @@ class Writing {
 
 }  // namespace
 
-std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, std::span<const PodHandlePtr> pods) {
+std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, std::span<const PodHandlePtr> pods,
+                                     bool as_moved) {
   std::vector<PodToPlace> judged;
   for (const PodHandlePtr& pod : pods)
-    if (!pod->pod->not_judged) judged.push_back(pod->pod->to_place);
+    if (!pod->pod->not_judged) judged.push_back(pod->pod->placeable(as_moved));
   const std::vector<std::uint64_t> kinds = cluster.kinds_of(judged, version);
   std::vector<WaitingPod> waiting;
   waiting.reserve(pods.size());
   for (auto kind = kinds.begin(); const PodHandlePtr& pod : pods)
-    waiting.push_back(pod->pod->not_judged ? WaitingPod{} : WaitingPod{&pod->pod->to_place, *kind++});
+    waiting.push_back(pod->pod->not_judged ? WaitingPod{} : WaitingPod{&pod->pod->placeable(as_moved), *kind++});
   return waiting;
 }
 
@@ -210,7 +221,10 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
                 std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch) {
   constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 4 * sizeof(std::uint32_t);
   cluster->engine().memory.check(shapes.size() * pods.size() * kBytesOfPair);
-  const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods);
+  const bool as_moved = (options.flags & BERTH_AS_MOVED) != 0;
+  const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods, as_moved);
+  const std::unique_ptr<Fork> moved_out = as_moved ? without_pods(state, pods) : nullptr;
+  Fork& below = moved_out != nullptr ? *moved_out : state.fork;
   const std::vector<std::uint32_t> existing = existing_numbers(state, options);
   const bool decreases = (options.flags & BERTH_DECREASING) != 0;
   const SizeOrder sizes(decreases ? pods : std::span<const PodHandlePtr>());
@@ -227,7 +241,7 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
     std::unique_ptr<Fork> fork;
     {
       const std::lock_guard alone(opening);
-      fork = state.fork.fork();
+      fork = below.fork();
     }
     std::vector<NodeIndex> nodes;
     nodes.reserve(existing.size());

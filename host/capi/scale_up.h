@@ -62,7 +62,9 @@ std::optional<ShapeAnswer> pack(Fork& fork, const NodeShape& shape, std::span<co
                                 bool has_nominations, const StopWatch& watch);
 
 /// The pods of a call on a state of the version. They refer to `pods`.
-std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, std::span<const PodHandlePtr> pods);
+/// @param as_moved  spec.nodeName is ignored
+std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, std::span<const PodHandlePtr> pods,
+                                     bool as_moved);
 
 /// berth_snapshot_scale_up()
 Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,

@@ -163,7 +163,8 @@ void Snapshot::fill_labels(std::int32_t slot, const LabelMap& labels) {
 
 void Snapshot::note_on(std::int32_t slot, ImageColumn& image) {
   std::vector<std::int32_t>& on = image.nodes;
-  const auto at = std::lower_bound(on.begin(), on.end(), slot);
+  const bool is_last = on.empty() || on.back() < slot;  // as nodes of a load come
+  const auto at = is_last ? on.end() : std::lower_bound(on.begin(), on.end(), slot);
   if (at != on.end() && *at == slot) return;
   const auto position = at - on.begin();
   make_tight_room(on);

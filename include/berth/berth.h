@@ -874,7 +874,8 @@ enum {
 };
 typedef struct berth_scale_up_options {
   uint32_t struct_size;
-  uint32_t flags;              /**< BERTH_EXISTING_FIRST, BERTH_DECREASING, BERTH_SKIP_CORDONED */
+  uint32_t flags;              /**< BERTH_EXISTING_FIRST, BERTH_DECREASING, BERTH_SKIP_CORDONED, BERTH_AS_MOVED: the
+                                    pods' own running copies leave before the first pod is tried */
   const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
   const berth_cancel* cancel;  /**< NULL: none */
@@ -894,7 +895,7 @@ enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
  * Shapes that no rule can tell apart have one number, that of the first one (similar node groups). Up to 1,024 nodes of
  * a shape cost little; with more the call loads the cluster again for that shape.
  *
- * @param pods   [in] length pod_count, of the snapshot's cluster; none of them on a node
+ * @param pods   [in] length pod_count, of the snapshot's cluster; none of them on a node, unless BERTH_AS_MOVED
  * @param shapes [in] length shape_count
  * @param options [in] NULL: new nodes only, pods in the given order
  * @param result [out] for each shape SHAPE, NODE_COUNT, PLACED, CAP, CAP_RESOURCE; for each shape and pod NODE,

@@ -256,6 +256,7 @@ class Questions:
         existing_first: bool = False,
         decreasing: bool = False,
         skip_cordoned: bool = False,
+        as_moved: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
         progress: Progress | None = None,
@@ -266,9 +267,12 @@ class Questions:
             nodes: with existing_first, of these alone.
             existing_first: pods are tried on the existing nodes before new ones.
             decreasing: the largest pods first, as cluster-autoscaler orders them.
+            as_moved: spec.nodeName is ignored, and the pods' own running copies leave before the first pod is tried.
         """
         asked = pods_of(pods)
-        flags = flags_of(existing_first=existing_first, decreasing=decreasing, skip_cordoned=skip_cordoned)
+        flags = flags_of(
+            existing_first=existing_first, decreasing=decreasing, skip_cordoned=skip_cordoned, as_moved=as_moved
+        )
         return EstimateResult(
             self._scale_up(
                 asked, self._shapes(shapes), self._node_set(nodes), flags, microseconds_of(deadline), cancel, progress

@@ -56,12 +56,16 @@ void PrintTo(const Said& said, std::ostream* out) {
 /// The estimate of one shape as a loop over other verbs.
 class Loop {
  public:
-  Loop(berth_cluster* cluster, const berth_snapshot* snapshot, const Shape& shape, std::vector<std::uint32_t> existing)
+  /// @param standing  pods that leave their nodes first
+  Loop(berth_cluster* cluster, const berth_snapshot* snapshot, const Shape& shape, std::vector<std::uint32_t> existing,
+       const std::vector<const berth_pod*>& standing)
       : cluster_(cluster),
         fork_(fork_of(snapshot)),
         shape_(shape),
         nodes_(std::move(existing)),
-        first_new_(nodes_.size()) {}
+        first_new_(nodes_.size()) {
+    for (const berth_pod* const pod : standing) EXPECT_EQ(berth_fork_unschedule(fork_.get(), pod, nullptr), BERTH_OK);
+  }
 
   Said try_pod(const berth_pod* pod) {
     if (const std::uint32_t node = place(pod, nodes_); node != BERTH_NO_NODE) return placed_on(node);
@@ -81,6 +85,7 @@ class Loop {
   std::uint32_t place(const berth_pod* pod, const std::vector<std::uint32_t>& order) {
     berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
     options.choice = BERTH_CHOICE_ORDER;
+    options.flags = BERTH_AS_MOVED;
     options.order = order.data();
     options.order_count = order.size();
     berth_result* result = nullptr;
@@ -121,7 +126,7 @@ class Loop {
   Said verdict_of(const berth_pod* pod, std::uint32_t node) {
     berth_result* details = nullptr;
     std::int32_t fits = 0;
-    EXPECT_EQ(berth_fork_check(fork_.get(), pod, node, 0, &fits, &details, nullptr), BERTH_OK);
+    EXPECT_EQ(berth_fork_check(fork_.get(), pod, node, BERTH_AS_MOVED, &fits, &details, nullptr), BERTH_OK);
     const OwnedResult owned(details);
     Said said;
     said.code = values_of<std::uint8_t>(*details, BERTH_COLUMN_CODE).front();
@@ -177,12 +182,20 @@ class Drawn {
     std::vector<PodShape> shapes;
     for (std::int64_t i = 0; i < kinds; ++i) shapes.push_back(drawn_pod(dice_, ""));
     const auto pod_count = static_cast<std::size_t>(dice_.upto(14));
+    const bool some_stand = dice_.upto(1) == 0;
     for (std::size_t i = 0; i < pod_count; ++i) {
       PodShape shape = shapes[static_cast<std::size_t>(dice_.upto(kinds - 1))];
       shape.name = "p" + std::to_string(i);
+      const bool stands = some_stand && !shape.has_claim && dice_.upto(2) == 0;
+      if (stands) {
+        shape.node = "n" + std::to_string(dice_.upto(node_count - 1));
+        upsert(cluster_.get(), pod_json(shape));
+        flags_ |= BERTH_AS_MOVED;
+      }
       cpu_.push_back(shape.milli_cpu);
       pods_.push_back(pod_of(cluster_.get(), pod_json(shape)));
       given_.push_back(pods_.back().get());
+      if (stands) standing_.push_back(given_.back());
     }
     const auto shape_count = 1 + dice_.upto(3);
     for (std::int64_t i = 0; i < shape_count; ++i)
@@ -244,7 +257,7 @@ class Drawn {
     ASSERT_EQ(counts.size(), shapes_.size());
     ASSERT_EQ(nodes.size(), shapes_.size() * given_.size());
     for (std::size_t s = 0; s < shapes_.size(); ++s) {
-      Loop loop(cluster_.get(), snapshot.get(), shapes_[s], existing(snapshot.get()));
+      Loop loop(cluster_.get(), snapshot.get(), shapes_[s], existing(snapshot.get()), standing_);
       std::uint32_t fit = 0;
       for (const std::size_t p : order(shapes_[s])) {
         const std::size_t at = s * given_.size() + p;
@@ -280,6 +293,7 @@ class Drawn {
   std::vector<OwnedPod> pods_;
   OwnedPod daemon_;
   std::vector<const berth_pod*> given_;
+  std::vector<const berth_pod*> standing_;  ///< of these, on nodes
   std::vector<int> cpu_;
   std::vector<Shape> shapes_;
   std::uint32_t flags_ = 0;
@@ -409,7 +423,7 @@ TEST_P(ScaleUp, RefusesWhatMakesNoSense) {
   EXPECT_EQ(ask({}, shape), BERTH_OK);
   EXPECT_EQ(ask({runs.get()}, shape), BERTH_E_EXISTS);
   EXPECT_EQ(ask({pod.get(), pod.get()}, shape), BERTH_E_ARGUMENT);
-  EXPECT_EQ(ask({pod.get()}, shape, BERTH_AS_MOVED), BERTH_E_ARGUMENT);
+  EXPECT_EQ(ask({pod.get()}, shape, BERTH_STOP_AT_FAILURE), BERTH_E_ARGUMENT);
   shape.flags = BERTH_SHAPE_WITH_PODS_OF_NODE;
   EXPECT_EQ(ask({pod.get()}, shape), BERTH_E_ARGUMENT);
   shape = BERTH_SHAPE_INIT;

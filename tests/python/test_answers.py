@@ -142,6 +142,8 @@ def test_estimate(asked, cluster):
         assert result.requested.numpy()[0, cpu] == 6000 and result.allocatable.numpy()[0, cpu] == 8000
     with asked.estimate(pods, shapes[0], existing_first=True, decreasing=True) as result:
         assert result.node_count.tolist() == [1] and result.node.tolist() == [[0, berth.NO_NODE, berth.NO_NODE]]
+    with asked.estimate(cluster.pod(pod("bound", 3, nodeName="b")), shapes[0], as_moved=True) as result:
+        assert result.node_count.tolist() == [1]
     with pytest.raises(berth.NotFoundError):
         asked.estimate(pods, berth.Shape(copy_of=99))
     with pytest.raises(berth.InputError):
