@@ -5,13 +5,13 @@
     scripts/oracle_embed.py --embedding-program PROGRAM --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM]
                             [--clusters N] [--seed S]
 
-Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, without volumes, or that of
-oracle_preemption.py; half of them have what rules of draining read on top of it. The program
+Case S + k is the cluster, configuration and feature gates of that case of oracle_compare.py, or that of oracle_preemption.py; half of them have what rules of draining read on top of it. The program
 (tests/histories/write_embedding.cpp) loads it through berth.h, changes it, opens forks and forks of forks, changes those, commits
 or reverts one, goes on in the cluster, and writes in each state the objects and what berth.h answers. Compared are, state by state:
 
     check          fits, plugin, phase, code and reasons of every pending pod on every node, in a node set without cordoned nodes,
-                   of some pods by themselves, and of a running one as moved, also in such a set
+                   of some pods by themselves, of a running one as moved, also in such a set, and of one without its volumes or
+                   claims
     explain        the whole record of a few pods, scores and the order of nodes included
     preempt        candidates with their victims, budgets and upstream's choice, or the message, of pods that fit nowhere
     schedule       each placement must be one that upstream could make, with the same total, or the message the same; by first fit
@@ -26,6 +26,8 @@ or reverts one, goes on in the cluster, and writes in each state the objects and
     scale_up       each pod of an estimate goes to the first node that upstream accepts, existing or new, or to one more new node, or
                    upstream refuses it on every node and on an empty new one, with the same reasons; at the end the new nodes are
                    used as upstream's cache counts it
+    replace        a drain, and behind it the estimate of each shape for the pods that find no place, as both of these; the cheapest
+                   shape that holds all of them, and where it puts each pod
 
 Last line: oracle-embed: N clusters, N answers, N differences. Exit status 1 when there is a difference, 2 when nothing was
 compared. The lines before count the answers of each verb.
@@ -37,10 +39,10 @@ from collections import Counter
 from typing import NamedTuple
 
 import oracle_preemption
-from oracle_case import Case, ToolError, dice, distinct, read_json, run, without_volumes, write_json
+from oracle_case import Case, ToolError, dice, distinct, read_json, run, spec_of, write_json
 from oracle_embed_drains import draw_what_rules_read, drain_differences
 from oracle_embed_verbs import (JUDGED, alone_differences, as_moved_differences, check_differences, explain_differences,
-                                group_differences, preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
+                                group_differences, ignoring_differences, preempt_differences, replicas_differences, scale_up_differences, schedule_differences,
                                 set_differences)
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
 from oracle_records import Difference
@@ -127,7 +129,7 @@ class States:
 QUESTIONS = ("explain", "preempt")
 WALKS = {"explain": explain_differences, "preempt": preempt_differences, "schedule": schedule_differences,
          "max_replicas": replicas_differences, "drain": drain_differences, "scale_up": scale_up_differences,
-         "as_moved": as_moved_differences, "schedule as moved": schedule_differences, "group": group_differences,
+         "as_moved": as_moved_differences, "ignoring": ignoring_differences, "replace": scale_up_differences, "schedule as moved": schedule_differences, "group": group_differences,
          "reserve": schedule_differences, "reserve in a domain": schedule_differences}
 
 
@@ -140,9 +142,9 @@ class Work:
 
     def draw(self, case, seed):
         if dice(seed, "preemption", 2):
-            oracle_preemption.draw(case, self.tools, seed, volumes=False)
+            oracle_preemption.draw(case, self.tools, seed)
         else:
-            case.draw(self.tools, seed, without_volumes(seed))
+            case.draw(self.tools, seed, spec_of(seed))
         cluster = read_json(case.path(".json"))
         draw_what_rules_read(cluster["items"], seed)
         write_json(case.path(".json"), cluster)

@@ -10,7 +10,7 @@ from oracle_records import Difference, record_differences, step_problem, without
 
 # Numbers of berth.h.
 CODES = {0: None, 1: "Error", 2: "Unschedulable", 3: "UnschedulableAndUnresolvable", 6: "Pending"}
-JUDGED = 1
+NOT_JUDGED, JUDGED, JUDGED_IGNORING = range(3)
 PHASES = ("none", "PreFilter", "Filter", "node")
 FIRST_FIT = 1
 PREFERRED = 2
@@ -293,6 +293,19 @@ def refusal_differences(record, name, step):
     verdict = expected_verdict(record, next(node for node in record["nodes"] if node["node"] == name))
     if verdict[4] != parts(step["refusal"]):
         yield Difference(step["pod"], "scale_up refusal", f"{verdict} vs {step['refusal']}", record, step)
+
+
+def ignoring_differences(walk, records, answers):
+    check = walk["check"]
+    if check["judged"] == NOT_JUDGED:  # for what else it uses
+        answers["pods that are not judged, ignoring something"] += 1
+        return
+    if (check["judged"] == JUDGED_IGNORING) != walk["ignores"]:
+        yield Difference(check["pod"], "judged", f"{check['judged']}, and {walk['ignores']}", None, None)
+    for record in records:
+        answers["check_bulk, ignoring"] += len(check["nodes"])
+        if record["nodes"]:
+            yield from check_differences(record, check)
 
 
 def as_moved_differences(walk, records, answers):

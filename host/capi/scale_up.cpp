@@ -23,13 +23,14 @@ constexpr std::array<std::string_view, 4> kFirstResources = {kCpu, kMemory, kEph
 /// What pods request of the nodes that they stand on, by resource.
 class Uses {
  public:
-  Uses(std::span<const PodHandlePtr> pods, std::span<const NodeShape> shapes) {
+  Uses(std::span<const PodHandlePtr> pods, bool as_moved, std::span<const NodeShape> shapes) {
     std::set<std::string, std::less<>> others;
     const auto note = [&](const ResourceAmounts& amounts) {
       for (const auto& [name, amount] : amounts.scalars)
         if (amount != 0) others.insert(name);
     };
-    for (const PodHandlePtr& pod : pods) note(of_pod_.emplace_back(requested_on_node(*pod->pod->given)));
+    for (const PodHandlePtr& pod : pods)
+      note(of_pod_.emplace_back(requested_on_node(*pod->pod->placeable(as_moved).pod)));
     for (const NodeShape& shape : shapes) {
       note(shape.node->allocatable);
       for (const PodPtr& pod : shape.pods) note(requested_on_node(*pod));
@@ -257,7 +258,7 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
   shapes = shapes.first(static_cast<std::size_t>(end - shapes.begin()));
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   Writing writing(*result, shapes.size(), pods.size());
-  const Uses uses(pods, shapes);
+  const Uses uses(pods, as_moved, shapes);
   writing.make_columns();
   writing.pods(pods);
   writing.resources(uses);

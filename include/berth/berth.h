@@ -341,8 +341,8 @@ typedef struct berth_pod_options {
  *
  * Its spec.nodeName counts, as for kube-scheduler, unless a call says BERTH_AS_MOVED. Scheduling gates are not looked
  * at. A pod that Berth cannot judge is made too: it may be put on nodes, and its answers are "not judged". What is to
- * be ignored is marked where the pod has it, or its profile runs it; BERTH_IGNORE_PLUGINS without such plugins in the
- * engine's options is BERTH_E_ARGUMENT.
+ * be ignored is marked where the pod has it, or its profile runs it; volumes that no rule reads, as emptyDir, mark
+ * nothing. BERTH_IGNORE_PLUGINS without such plugins in the engine's options is BERTH_E_ARGUMENT.
  *
  * @param text [in] one Pod
  * @param pod  [out] valid in every snapshot and fork of the cluster, those made before included

@@ -71,10 +71,12 @@ void EmbeddingCalls::assume(const berth_pod* pod, const std::string& node) {
 
 void EmbeddingCalls::forget(const berth_pod* pod) { must(berth_cluster_forget(cluster_.get(), pod, &error_), &error_); }
 
-OwnedPod EmbeddingCalls::pod(const json& object) {
+OwnedPod EmbeddingCalls::pod(const json& object, std::uint32_t ignore) {
   const std::string text = object.dump();
+  berth_pod_options options = BERTH_POD_OPTIONS_INIT;
+  options.ignore = ignore;
   berth_pod* made = nullptr;
-  must(berth_pod_create(cluster_.get(), text.data(), text.size(), nullptr, &made, &error_), &error_);
+  must(berth_pod_create(cluster_.get(), text.data(), text.size(), &options, &made, &error_), &error_);
   return OwnedPod(made);
 }
 
@@ -284,40 +286,6 @@ Replicas EmbeddingCalls::max_replicas(berth_fork* fork, const berth_pod* shape, 
     for (std::size_t v = begin[k]; v < begin[k + 1]; ++v) counts[values[v]] = of_value[v];
   }
   return replicas;
-}
-
-std::vector<DrainedNode> EmbeddingCalls::drain(berth_fork* fork, const DrainQuestion& question) {
-  const OwnedNodeSet set = node_set(question.targets);
-  berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
-  options.flags = question.targets.flags;
-  options.preset = question.preset;
-  options.rules_on = question.rules_on;
-  options.rules_off = question.rules_off;
-  options.min_replicas = question.min_replicas;
-  options.nodes = set.get();
-  std::vector<std::uint32_t> numbers;
-  for (const std::string& name : question.nodes) numbers.push_back(node_number(name));
-  berth_result* made = nullptr;
-  must(berth_fork_drain(fork, numbers.data(), numbers.size(), &options, &made, &error_), &error_);
-  const OwnedResult result(made);
-  const auto nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
-  const auto removable = column<std::uint8_t>(*result, BERTH_COLUMN_REMOVABLE);
-  const auto rules = column<std::uint8_t>(*result, BERTH_COLUMN_RULE);
-  const auto blocking = texts(*result, BERTH_COLUMN_BLOCKING_POD);
-  const auto begin = column<std::uint32_t>(*result, BERTH_COLUMN_POD_BEGIN);
-  const auto uids = texts(*result, BERTH_COLUMN_POD);
-  const auto outcomes = column<std::uint8_t>(*result, BERTH_COLUMN_OUTCOME);
-  const auto pod_rules = column<std::uint8_t>(*result, BERTH_COLUMN_POD_RULE);
-  const auto targets = column<std::uint32_t>(*result, BERTH_COLUMN_TARGET);
-  const auto messages = texts(*result, BERTH_COLUMN_MESSAGE);
-  std::vector<DrainedNode> drained;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    DrainedNode& node = drained.emplace_back();
-    node = {node_name(nodes[n]), removable[n] != 0, rules[n], blocking[n], {}};
-    for (std::size_t i = begin[n]; i < begin[n + 1]; ++i)
-      node.pods.push_back({uids[i], outcomes[i], pod_rules[i], node_name(targets[i]), messages[i]});
-  }
-  return drained;
 }
 
 json EmbeddingCalls::preempt(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod) {

@@ -128,6 +128,15 @@ struct EstimatedShape {
   std::map<std::string, std::int64_t> allocatable;  ///< likewise
 };
 
+/// New nodes in place of a drained one.
+struct Replaced {
+  DrainedNode node;
+  std::vector<std::uint32_t> new_nodes;  ///< [pods of the node], or BERTH_NO_NODE
+  std::uint32_t shape = BERTH_NO_NODE;   ///< BERTH_NO_NODE: none is needed, or none holds the rest
+  std::uint32_t node_count = 0;
+  std::int64_t price = 0;
+};
+
 /// One cluster.
 class EmbeddingCalls {
  public:
@@ -140,7 +149,8 @@ class EmbeddingCalls {
   void assume(const berth_pod* pod, const std::string& node);
   void forget(const berth_pod* pod);
 
-  OwnedPod pod(const nlohmann::json& object);
+  /// @param ignore  BERTH_IGNORE_*
+  OwnedPod pod(const nlohmann::json& object, std::uint32_t ignore = 0);
   OwnedSnapshot snapshot();
   OwnedFork fork(const berth_snapshot* snapshot);
   OwnedFork fork(berth_fork* parent);
@@ -172,6 +182,10 @@ class EmbeddingCalls {
   std::vector<EstimatedShape> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods,
                                        const std::vector<ShapeQuestion>& shapes, const NodeChoice& existing);
 
+  /// @param question  about one node
+  Replaced replace(berth_fork* fork, const DrainQuestion& question, const std::vector<ShapeQuestion>& shapes,
+                   std::uint32_t max_nodes);
+
   /// A group in one domain of a key. @param minimum  0: all
   GroupPlaced schedule_group(berth_fork* fork, const std::vector<OwnedPod>& pods, const NodeChoice& nodes,
                              const std::vector<std::string>& keys, std::uint32_t domain, std::size_t minimum);
@@ -186,6 +200,8 @@ class EmbeddingCalls {
 
  private:
   std::string node_name(std::uint32_t number);
+  std::vector<std::uint32_t> numbers_of(const std::vector<std::string>& nodes);
+  std::vector<DrainedNode> drained_nodes(const berth_result& result);
   OwnedNodeSet node_set(const NodeChoice& nodes);
   std::uint32_t find_node(const std::string& name);
 

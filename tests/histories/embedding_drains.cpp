@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drains of write_embedding.cpp.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "host/objects/pod_copy.h"
 #include "tests/histories/embedding_questions.h"
+#include "tests/histories/embedding_steps.h"
 
 namespace berth::test {
 namespace {
@@ -17,18 +15,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMostDrained = 25;  ///< pods of a node that is drained
 constexpr std::uint32_t kAllRules = (1U << (BERTH_RULE_TOLERATES_TAINT + 1)) - 2;
-
-/// As the preset leaves the node while its pods go.
-json emptied(const Node& node, std::uint32_t preset) {
-  json object = json_of(node);
-  json taint = {{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}};
-  if (preset == BERTH_DRAIN_KUBECTL) object["spec"]["unschedulable"] = true;
-  if (preset == BERTH_DRAIN_CLUSTER_AUTOSCALER) taint["key"] = "ToBeDeletedByClusterAutoscaler";
-  if (preset == BERTH_DRAIN_KARPENTER) taint["key"] = "karpenter.sh/disrupted";
-  json& taints = object["spec"]["taints"];
-  if (std::ranges::find(taints, taint) == taints.end()) taints.push_back(taint);
-  return object;
-}
 
 /// What upstream does of a drain.
 class DrainSteps {
@@ -44,9 +30,9 @@ class DrainSteps {
   /// @return what is to be compared of the node
   json empty(const DrainedNode& node) {
     json standing = json::array();
-    for (const PodPtr& pod : info(node.name).pods) standing.push_back(running(*pod, node.name));
+    for (const PodPtr& pod : info(node.name).pods) standing.push_back(running_json(*pod, node.name));
     json pods = json::array();
-    std::vector<std::pair<std::string, json>> moved;  // their uid there, and the pod where it stood
+    std::vector<std::pair<std::string, json>> moved;  // their uid, and the pod where it stood
     const bool is_blocked =
         std::ranges::any_of(node.pods, [](const Moved& pod) { return pod.outcome == BERTH_POD_BLOCKS; });
     for (const Moved& pod : node.pods) {
@@ -59,9 +45,9 @@ class DrainSteps {
       if (is_blocked || (pod.outcome != BERTH_POD_MOVES && pod.outcome != BERTH_POD_NO_PLACE)) continue;
       pods.back()["step"] = true;
       const Pod& stood = standing_pod(node.name, pod.uid);
-      const std::string uid = move(stood, pod);
-      if (!pod.node.empty()) moved.emplace_back(uid, running(stood, node.name));
-      if (pod.node.empty()) follow_.push_back(apply_line(pod_line(running(stood, node.name))));
+      move(stood, pod);
+      if (!pod.node.empty()) moved.emplace_back(pod.uid, running_json(stood, node.name));
+      if (pod.node.empty()) follow_.push_back(apply_line(pod_line(running_json(stood, node.name))));
     }
     if ((question_.targets.flags & BERTH_DRAIN_TOGETHER) != 0 && !node.is_removable)
       for (auto& [uid, stood] : moved) {
@@ -89,7 +75,7 @@ class DrainSteps {
             {"together", (question_.targets.flags & BERTH_DRAIN_TOGETHER) != 0},
             {"candidates", among_},
             {"nodes", std::move(nodes)},
-            {"pods", std::move(pods_)},
+            {"pods", json::array()},
             {"follow", std::move(follow_)}};
   }
 
@@ -100,31 +86,17 @@ class DrainSteps {
       if (pod->uid() == uid) return *pod;
     throw std::runtime_error(uid + " is drained and not on the node");
   }
-  static json running(const Pod& pod, const std::string& node) {
-    json object = json_of(pod);
-    object["spec"]["nodeName"] = node;
-    object["metadata"]["uid"] = pod.uid();
-    return object;
-  }
-  /// @return the uid of what stands for the pod behind the move
-  std::string move(const Pod& pod, const Moved& moved) {
-    const std::string name = fmt::format("moved-{}", pods_.size());
-    json waiting = renamed(json_of(*pending_copy_of(pod)), name);
-    waiting["metadata"].erase("deletionTimestamp");
-    waiting["spec"].erase("schedulingGates");  // an assumed pod may have some
-    pods_.push_back(std::move(waiting));
-    follow_.push_back(apply_line(removal_line("Pod", "", "", pod.uid())));
+  void move(const Pod& pod, const Moved& moved) {
+    follow_.push_back(leaves_line(pod));
     follow_.push_back({{"explain", json::object()}});
-    json line = Placement{moved.node, 0, moved.message}.line("uid-" + name);
+    json line = Placement{moved.node, 0, moved.message}.line(moved.uid);
     line["among"] = among_;
     follow_.push_back(std::move(line));
-    return "uid-" + name;
   }
 
   const DrainQuestion& question_;
   const ClusterHistory& history_;
   std::vector<std::string> among_;
-  json pods_ = json::array();
   json follow_ = json::array();
 };
 
@@ -136,6 +108,34 @@ std::uint32_t any_rules(Dice& dice) {
 }
 
 }  // namespace
+
+json emptied(const Node& node, std::uint32_t preset) {
+  json object = json_of(node);
+  json taint = {{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}};
+  if (preset == BERTH_DRAIN_KUBECTL) object["spec"]["unschedulable"] = true;
+  if (preset == BERTH_DRAIN_CLUSTER_AUTOSCALER) taint["key"] = "ToBeDeletedByClusterAutoscaler";
+  if (preset == BERTH_DRAIN_KARPENTER) taint["key"] = "karpenter.sh/disrupted";
+  json& taints = object["spec"]["taints"];
+  if (std::ranges::find(taints, taint) == taints.end()) taints.push_back(taint);
+  return object;
+}
+
+json drain_walk(EmbeddingCalls& calls, const DrainQuestion& question, const ClusterHistory& history,
+                const std::vector<std::string>& among, const std::vector<DrainedNode>& drained, json kept) {
+  const bool is_together = (question.targets.flags & BERTH_DRAIN_TOGETHER) != 0;
+  DrainSteps steps(question, history, among);
+  json nodes = json::array();
+  if (is_together ||
+      std::ranges::none_of(drained.front().pods, [](const Moved& pod) { return pod.outcome == BERTH_POD_BLOCKS; }))
+    for (const std::string& name : question.nodes) steps.cordon(name);
+  for (const DrainedNode& node : drained) {
+    nodes.push_back(steps.empty(node));
+    // Numbers count up: the first candidate behind the node is tried first.
+    nodes.back()["start"] = std::ranges::count_if(
+        among, [&](const std::string& name) { return calls.node_number(name) < calls.node_number(node.name); });
+  }
+  return steps.walk(std::move(nodes), std::move(kept));
+}
 
 /// Some pending pods on every node of a fork.
 json Questions::check_some(berth_fork* fork, const ClusterHistory& history) {
@@ -150,14 +150,17 @@ json Questions::check_some(berth_fork* fork, const ClusterHistory& history) {
   return checks;
 }
 
-/// One node, or several together, with any rules; some of these keep what they did.
-void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& walks) {
+std::vector<std::string> Questions::drainable(const ClusterHistory& history) const {
   std::vector<std::string> names;
   for (const NodeInfo* info : history.live_cache().nodes())
     if (!info->pods.empty() && info->pods.size() <= kMostDrained &&
         std::ranges::all_of(info->pods, [&](const PodPtr& pod) { return has_profile(*pod); }))
       names.push_back(info->name);
-  if (names.empty()) return;
+  return names;
+}
+
+/// With any rules.
+DrainQuestion Questions::any_drain(berth_fork* fork) {
   DrainQuestion question;
   question.targets = any_nodes(calls_.node_names(fork));
   if (dice_.one_in(2)) question.targets.flags |= BERTH_DRAIN_TOGETHER;
@@ -166,13 +169,28 @@ void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& wal
   question.rules_off = dice_.one_in(2) ? kAllRules : any_rules(dice_);
   question.rules_on = any_rules(dice_) & ~question.rules_off;
   question.min_replicas = static_cast<std::int32_t>(dice_.upto(3));
+  return question;
+}
+
+/// Without the nodes that are drained.
+std::vector<std::string> Questions::targets(berth_fork* fork, const DrainQuestion& question,
+                                            const ClusterHistory& history) {
+  std::vector<std::string> among = left(calls_.node_names(fork), question.targets, history);
+  std::erase_if(among, [&](const std::string& name) { return std::ranges::count(question.nodes, name) != 0; });
+  return among;
+}
+
+/// One node, or several together; some of these keep what they did.
+void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& walks) {
+  const std::vector<std::string> names = drainable(history);
+  if (names.empty()) return;
+  DrainQuestion question = any_drain(fork);
   const bool is_together = (question.targets.flags & BERTH_DRAIN_TOGETHER) != 0;
   for (std::size_t i = is_together ? 3 : 1; i > 0; --i) {
     const std::string& name = dice_.pick(names);
     if (std::ranges::count(question.nodes, name) == 0) question.nodes.push_back(name);
   }
-  std::vector<std::string> among = left(calls_.node_names(fork), question.targets, history);
-  std::erase_if(among, [&](const std::string& name) { return std::ranges::count(question.nodes, name) != 0; });
+  const std::vector<std::string> among = targets(fork, question, history);
   json kept = json::array();
   std::vector<DrainedNode> drained;
   if (is_together && dice_.one_in(2)) {
@@ -183,18 +201,7 @@ void Questions::drain(berth_fork* fork, const ClusterHistory& history, json& wal
   } else {
     drained = calls_.drain(fork, question);
   }
-  DrainSteps steps(question, history, among);
-  json nodes = json::array();
-  if (is_together ||
-      std::ranges::none_of(drained.front().pods, [](const Moved& pod) { return pod.outcome == BERTH_POD_BLOCKS; }))
-    for (const std::string& name : question.nodes) steps.cordon(name);
-  for (const DrainedNode& node : drained) {
-    nodes.push_back(steps.empty(node));
-    // Numbers count up: the first candidate behind the node is tried first.
-    nodes.back()["start"] = std::ranges::count_if(
-        among, [&](const std::string& name) { return calls_.node_number(name) < calls_.node_number(node.name); });
-  }
-  walks.push_back(steps.walk(std::move(nodes), std::move(kept)));
+  walks.push_back(drain_walk(calls_, question, history, among, drained, std::move(kept)));
 }
 
 }  // namespace berth::test

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/histories/embedding_questions.h"
+#include "tests/histories/embedding_steps.h"
 
 namespace berth::test {
 namespace {
@@ -172,6 +173,11 @@ void check_shape_numbers(const std::vector<ShapeQuestion>& shapes, const std::ve
 
 }  // namespace
 
+json estimate_walk(const std::vector<PodPtr>& pods, const ShapeQuestion& shape, const ClusterHistory& history,
+                   const EstimatedShape& estimated, bool decreases, json existing) {
+  return EstimateSteps(pods, shape, history).walk(estimated, decreases, std::move(existing));
+}
+
 ShapeQuestion Questions::any_shape(const ClusterHistory& history) {
   ShapeQuestion shape;
   const NodeInfo& node = *dice_.pick(history.live_cache().nodes());
@@ -210,7 +216,7 @@ void Questions::scale_up(berth_fork* fork, const ClusterHistory& history, json& 
   const bool has_existing = (existing.flags & BERTH_EXISTING_FIRST) != 0;
   const json tried = has_existing ? json(left(names, existing, history)) : json::array();
   for (std::size_t s = 0; s < shapes.size(); ++s)
-    walks.push_back(EstimateSteps(pods, shapes[s], history).walk(estimated[s], decreases, tried));
+    walks.push_back(estimate_walk(pods, shapes[s], history, estimated[s], decreases, tried));
 }
 
 }  // namespace berth::test

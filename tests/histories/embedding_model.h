@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "host/objects/pod_copy.h"
 #include "tests/histories/history_lines.h"
 #include "tests/property/cluster_history.h"
 
@@ -28,6 +29,24 @@ inline nlohmann::json renamed(nlohmann::json pod, const std::string& name) {
   pod["spec"].erase("nodeName");
   if (pod.contains("status")) pod["status"].erase("nominatedNodeName");
   return pod;
+}
+
+/// A pod that stands on a node.
+inline nlohmann::json running_json(const Pod& pod, const std::string& node) {
+  nlohmann::json object = json_of(pod);
+  object["spec"]["nodeName"] = node;
+  object["metadata"]["uid"] = pod.uid();
+  return object;
+}
+/// A pod that stands somewhere as it would wait for a node. Its claims know it by its name and uid.
+inline nlohmann::json waiting_again(const Pod& pod) {
+  nlohmann::json waiting = json_of(*pending_copy_of(pod));
+  waiting["metadata"]["uid"] = pod.uid();
+  waiting["metadata"].erase("deletionTimestamp");
+  waiting["spec"].erase("nodeName");
+  waiting["spec"].erase("schedulingGates");  // an assumed pod may have some
+  if (waiting.contains("status")) waiting["status"].erase("nominatedNodeName");
+  return waiting;
 }
 
 inline nlohmann::json change_json(const NodeUpsert& change) { return upsert_line(*change.node); }
@@ -56,6 +75,10 @@ nlohmann::json change_json(const Other&) {
 
 inline nlohmann::json apply_line(nlohmann::json change) {
   return {{"apply", nlohmann::json::array({std::move(change)})}};
+}
+/// The pod leaves its node and waits.
+inline nlohmann::json leaves_line(const Pod& pod) {
+  return {{"apply", {removal_line("Pod", "", "", pod.uid()), pod_line(waiting_again(pod))}}};
 }
 
 /// What a state looks like, and how upstream gets there.

@@ -31,12 +31,6 @@ std::string nomination_of(const ClusterHistory& history, const Pod& pod) {
 }
 json names_of(const std::vector<std::string>& names) { return json(names); }
 /// The pod as it stands on the node.
-json running_json(const Pod& pod, const std::string& node) {
-  json object = json_of(pod);
-  object["spec"]["nodeName"] = node;
-  object["metadata"]["uid"] = pod.uid();
-  return object;
-}
 std::vector<std::string> cordoned(const std::vector<std::string>& names, const ClusterHistory& history) {
   std::vector<std::string> cordoned;
   for (const std::string& name : names)
@@ -138,8 +132,10 @@ json Questions::walks(const Place& place, berth_fork* what_if, const json& check
   count_replicas(what_if, history, walks);
   drain(what_if, history, walks);
   check_as_moved(what_if, history, walks);
+  check_ignoring(what_if, history, walks);
   schedule_as_moved(what_if, history, walks);
   scale_up(what_if, history, walks);
+  replace(what_if, history, walks);
   return walks;
 }
 
@@ -298,11 +294,34 @@ void Questions::check_as_moved(berth_fork* fork, const ClusterHistory& history, 
   calls_.check_all(nullptr, fork, handles, checks, nodes, "among");
   checks[0]["set"] = names_of(nodes.among ? *nodes.among : names);
   checks[0]["cordoned"] = names_of(cordoned(names, history));
-  walks.push_back(
-      {{"verb", "as_moved"},
-       {"check", checks.front()},
-       {"pods", json::array({renamed(json_of(*pending_copy_of(*pod)), "moved")})},
-       {"follow", json::array({apply_line(removal_line("Pod", "", "", pod->uid())), json{{"ask", "uid-moved"}}})}});
+  walks.push_back({{"verb", "as_moved"},
+                   {"check", checks.front()},
+                   {"pods", json::array()},
+                   {"follow", json::array({leaves_line(*pod), json{{"ask", pod->uid()}}})}});
+}
+
+/// A pending pod without what it is to be judged without.
+void Questions::check_ignoring(berth_fork* fork, const ClusterHistory& history, json& walks) {
+  const std::vector<PodPtr> pods = asked_pods(history);
+  if (pods.empty()) return;
+  const Pod& pod = *dice_.pick(pods);
+  const auto ignore = static_cast<std::uint32_t>(1 + dice_.upto(2));  // BERTH_IGNORE_CLAIMS, BERTH_IGNORE_VOLUMES
+  const json pending = pending_json(history, pod);
+  json without = pending;
+  const bool claims = (ignore & BERTH_IGNORE_CLAIMS) != 0;
+  const bool volumes = (ignore & BERTH_IGNORE_VOLUMES) != 0;
+  if (claims) without["spec"].erase("resourceClaims");
+  if (volumes) without["spec"].erase("volumes");
+  std::vector<OwnedPod> handles;
+  handles.push_back(calls_.pod(pending, ignore));
+  json checks = json::array({{{"pod", pod.full_name()}}});
+  calls_.check_all(nullptr, fork, handles, checks);
+  walks.push_back({{"verb", "ignoring"},
+                   {"check", checks.front()},
+                   {"ignores", (claims && !pod.rare().resource_claims.empty()) ||
+                                   (volumes && !pod.rare().volumes.empty())},  // that rules read
+                   {"pods", json::array()},
+                   {"follow", json::array({apply_line(pod_line(std::move(without))), json{{"ask", pod.uid()}}})}});
 }
 
 /// A few pods that stand on nodes, one after another; one that finds no node stays where it was.
@@ -319,18 +338,13 @@ void Questions::schedule_as_moved(berth_fork* fork, const ClusterHistory& histor
   how.nodes.flags |= BERTH_AS_MOVED;
   const OwnedFork moving = calls_.fork(fork);
   const Scheduled scheduled = calls_.schedule(moving.get(), handles, how);
-  json waiting = json::array();
   json follow = json::array();
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const auto& [pod, node] = pods[i];
     const Placement& placed = scheduled.placements[i];
-    json moved = renamed(json_of(*pending_copy_of(*pod)), fmt::format("moved-{}", i));
-    moved["metadata"].erase("deletionTimestamp");
-    moved["spec"].erase("schedulingGates");  // an assumed pod may have some
-    waiting.push_back(std::move(moved));
-    follow.push_back(apply_line(removal_line("Pod", "", "", pod->uid())));
+    follow.push_back(leaves_line(*pod));
     if (how.choice != BERTH_CHOICE_SCORE) follow.push_back({{"explain", json::object()}});
-    json line = placed.line(fmt::format("uid-moved-{}", i));
+    json line = placed.line(pod->uid());
     line["among"] = among;
     follow.push_back(std::move(line));
     if (placed.node.empty()) follow.push_back(apply_line(pod_line(running_json(*pod, node))));
@@ -342,7 +356,7 @@ void Questions::schedule_as_moved(berth_fork* fork, const ClusterHistory& histor
                    {"order", among},
                    {"set", how.nodes.among ? *how.nodes.among : names},
                    {"next", scheduled.next_start},
-                   {"pods", std::move(waiting)},
+                   {"pods", json::array()},
                    {"follow", std::move(follow)}});
 }
 

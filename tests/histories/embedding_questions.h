@@ -52,12 +52,18 @@ class Questions {
   void preempt(const Place& place, const nlohmann::json& checks, nlohmann::json& walks);
   void count_replicas(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void check_as_moved(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
+  void check_ignoring(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void schedule_as_moved(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   nlohmann::json check_some(berth_fork* fork, const ClusterHistory& history);
   void scale_up(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
   void drain(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
+  void replace(berth_fork* fork, const ClusterHistory& history, nlohmann::json& walks);
 
   ShapeQuestion any_shape(const ClusterHistory& history);
+  /// The nodes whose pods are few, each of some profile.
+  std::vector<std::string> drainable(const ClusterHistory& history) const;
+  DrainQuestion any_drain(berth_fork* fork);
+  std::vector<std::string> targets(berth_fork* fork, const DrainQuestion& question, const ClusterHistory& history);
   /// The pod stands on the node from now on, by an attempt that ends its nomination; an empty node: it found none.
   static void attempted(const PodPtr& pod, const std::string& node, Model& model);
   NodeChoice any_nodes(const std::vector<std::string>& names);

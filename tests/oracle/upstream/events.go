@@ -4,6 +4,7 @@ package upstream
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -133,6 +134,9 @@ func (s *Scheduler) upsertPod(pod *v1.Pod) error {
 	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 		return s.removePod(pod.UID)
 	}
+	if pod.Spec.NodeName == "" {
+		return s.wait(pod)
+	}
 	s.queue.DeleteNominatedPodIfExists(pod)
 	known, err := s.cache.GetPod(pod)
 	if err != nil {
@@ -151,6 +155,19 @@ func (s *Scheduler) upsertPod(pod *v1.Pod) error {
 		}
 	}
 	return s.cache.AddPod(s.logger, pod)
+}
+
+// wait takes a pod that is on no node, and may be placed from now on.
+func (s *Scheduler) wait(pod *v1.Pod) error {
+	if s.Profiles[pod.Spec.SchedulerName] == nil {
+		return fmt.Errorf("pod %s/%s waits for a scheduler %q", pod.Namespace, pod.Name, pod.Spec.SchedulerName)
+	}
+	if _, err := s.cache.GetPod(pod); err == nil {
+		return fmt.Errorf("pod %s/%s is on a node, and waits", pod.Namespace, pod.Name)
+	}
+	s.Pending = append(slices.DeleteFunc(s.Pending, func(known *v1.Pod) bool { return known.UID == pod.UID }), pod)
+	s.unbound[pod.UID] = pod
+	return nil
 }
 
 func (s *Scheduler) removePod(uid types.UID) error {
