@@ -45,6 +45,20 @@ berth_status answer(berth_fork* handle, berth_result** result, berth_error* erro
   });
 }
 
+/// Where the fork of the state has to open an engine, that happens here, until the watch is over.
+/// @param ask  given all elements of the call, or none where the watch was over before
+template <class Element, class Ask>
+Answer once_open(const State& state, const StopWatch& watch, std::span<const Element> elements, Ask ask) {
+  const auto open = [&] {
+    state.fork.node_of_pod({});
+    return true;
+  };
+  if (!watch.is_over() && unless_interrupted(watch, true, open)) return ask(elements);
+  Answer nothing = ask(std::span<const Element>());
+  nothing.status = watch.stop();
+  return nothing;
+}
+
 template <class Handle>
 berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod_count,
                          const berth_shape* const* shapes, size_t shape_count, const berth_scale_up_options* options,
@@ -58,8 +72,11 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
     const ScaleUpOptions read{known.flags, node_set_argument(known.nodes, *cluster)};
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *cluster);
     refuse_twice(handles);
-    if ((known.flags & BERTH_AS_MOVED) == 0) refuse_standing(state.fork, handles);
-    return scale_up(state, cluster, handles, read_shapes(state, shapes, shape_count, log), read, watch);
+    if (shape_count > 0) needed(shapes, "shapes");
+    return once_open(state, watch, std::span(shapes, shape_count), [&](std::span<const berth_shape* const> asked) {
+      if (!asked.empty() && (known.flags & BERTH_AS_MOVED) == 0) refuse_standing(state.fork, handles);
+      return scale_up(state, cluster, handles, read_shapes(state, asked.data(), asked.size(), log), read, watch);
+    });
   });
 }
 
@@ -89,8 +106,13 @@ berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, co
     const DrainOptions known = drain_options(given, *cluster);
     if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
     if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
-    return replace(state, cluster, drained_argument(drained, count), known,
-                   read_shapes(state, shapes, shape_count, log), max_nodes, watch);
+    return once_open(state, watch, drained_argument(drained, count), [&](std::span<const std::uint32_t> nodes) {
+      if (nodes.size() == count)
+        return replace(state, cluster, nodes, known, read_shapes(state, shapes, shape_count, log), max_nodes, watch);
+      DrainOptions none = known;
+      none.flags &= ~std::uint32_t{BERTH_DRAIN_TOGETHER};  // with which there is one replacement
+      return replace(state, cluster, nodes, none, {}, max_nodes, watch);
+    });
   });
 }
 
@@ -117,13 +139,15 @@ berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t
                   const berth_drain_options given = read_options(options);
                   const StopWatch watch = watch_of(cluster->engine(), given);
                   const DrainOptions known = drain_options(given, *cluster);
-                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
                   if ((known.flags & BERTH_DRAIN_KEEP) != 0)
                     throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
-                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0)
-                    return drain_alone(state, cluster, nodes, known, watch);
-                  const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
-                  return drain_together(*fork, nodes, known, watch);
+                  const auto drain = [&](std::span<const std::uint32_t> nodes) {
+                    if (nodes.empty() || (known.flags & BERTH_DRAIN_TOGETHER) == 0)
+                      return drain_alone(state, cluster, nodes, known, watch);
+                    const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
+                    return drain_together(*fork, nodes, known, watch);
+                  };
+                  return once_open(state, watch, drained_argument(drained, count), drain);
                 });
 }
 
@@ -134,11 +158,13 @@ berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t 
                   const berth_drain_options given = read_options(options);
                   const StopWatch watch = watch_of(cluster->engine(), given);
                   const DrainOptions known = drain_options(given, *cluster);
-                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
-                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0)
-                    return drain_alone(state, cluster, nodes, known, watch);
-                  if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known, watch);
-                  return drain_together(*fork->fork->fork(), nodes, known, watch);
+                  const auto drain = [&](std::span<const std::uint32_t> nodes) {
+                    if (nodes.empty() || (known.flags & BERTH_DRAIN_TOGETHER) == 0)
+                      return drain_alone(state, cluster, nodes, known, watch);
+                    if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known, watch);
+                    return drain_together(*fork->fork->fork(), nodes, known, watch);
+                  };
+                  return once_open(state, watch, drained_argument(drained, count), drain);
                 });
 }
 

@@ -37,12 +37,13 @@ class Group {
         options_(options),
         minimum_(options.minimum == 0 ? pods.size() : options.minimum),
         watch_(watch),
-        tries_(std::make_unique<Result>(fork.cluster(), fork.facts().version)) {}
-
-  Answer run() {
+        tries_(std::make_unique<Result>(fork.cluster(), fork.facts().version)) {
     for (const std::uint32_t id : {BERTH_COLUMN_TRY_KEY, BERTH_COLUMN_TRY_VALUE, BERTH_COLUMN_TRY_PLACED,
                                    BERTH_COLUMN_TRY_POD, BERTH_COLUMN_TRY_REASONS})
       tries_->column<std::uint32_t>(id);
+  }
+
+  Answer run() {
     for (const char* const key : options_.keys) {
       for (const Domain& domain : domains_of(key)) {
         if (is_late_ || is_done()) break;
@@ -51,6 +52,11 @@ class Group {
       if (is_late_ || is_done()) break;
     }
     if (!is_late_ && !is_done() && options_.domain != BERTH_DOMAIN_REQUIRED) try_in("", "", options_.nodes);
+    return finish();
+  }
+  /// The answer of a call that its token ended before a pod was tried.
+  Answer nothing_placed() {
+    is_late_ = true;
     return finish();
   }
 
@@ -168,8 +174,8 @@ class Group {
 Answer schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options,
                       const StopWatch& watch) {
   refuse_twice(pods);
-  refuse_standing(fork.state().fork, pods);
-  return Group(fork, pods, options, watch).run();
+  Group group(fork, pods, options, watch);
+  return begin_placing(fork, pods, options.flags, watch) ? group.run() : group.nothing_placed();
 }
 
 }  // namespace berth::capi

@@ -264,6 +264,20 @@ void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods) {
                  "stands on node " + fork.node_of_pod(*uids[first]));
 }
 
+bool begin_placing(WhatIf& fork, std::span<const PodHandlePtr> pods, std::uint32_t flags, const StopWatch& watch) {
+  if (pods.empty()) return true;
+  const auto begin = [&] {
+    Fork& of = fork.state().fork;
+    if ((flags & BERTH_AS_MOVED) == 0) {
+      refuse_standing(of, pods);
+    } else {
+      of.node_of_pod(pods.front()->pod->uid);
+    }
+    return true;
+  };
+  return !watch.is_over(false) && unless_interrupted(watch, false, begin);
+}
+
 void refuse_twice(std::span<const PodHandlePtr> pods) {
   constexpr std::size_t kFew = 16;  // which are compared one with the other, without a set
   tsl::robin_set<std::string_view, NameHash> uids;
@@ -278,10 +292,23 @@ void refuse_twice(std::span<const PodHandlePtr> pods) {
   }
 }
 
+namespace {
+
+Answer nothing_placed(const WhatIf& fork, const ScheduleOptions& options, const StopWatch& watch) {
+  auto result = std::make_unique<Result>(fork.cluster(), fork.facts().version);
+  for (const std::uint32_t id : {BERTH_COLUMN_NODE, BERTH_COLUMN_MESSAGE}) result->column<std::uint32_t>(id);
+  for (const std::uint32_t id : {BERTH_COLUMN_FITS, BERTH_COLUMN_JUDGED}) result->column<std::uint8_t>(id);
+  result->column<std::int64_t>(BERTH_COLUMN_SCORE);
+  result->next_start = options.start;
+  return {std::move(result), watch.stop(false)};
+}
+
+}  // namespace
+
 Answer schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options,
                 const StopWatch& watch) {
   refuse_twice(pods);
-  if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork.state().fork, pods);
+  if (!begin_placing(fork, pods, options.flags, watch)) return nothing_placed(fork, options, watch);
   Answer scheduled;
   fork.as_one([&] { scheduled = Scheduling(fork, options, watch).run(pods); });
   return scheduled;

@@ -27,5 +27,8 @@ Answer schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const Schedule
 /// @throws ApiError naming a pod that stands on a node of the fork, or one that is among the pods twice
 void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods);
 void refuse_twice(std::span<const PodHandlePtr> pods);
+/// refuse_standing(), unless the flags have BERTH_AS_MOVED. Where the fork has to open an engine, that happens here.
+/// @return false: the watch's token ended that
+bool begin_placing(WhatIf& fork, std::span<const PodHandlePtr> pods, std::uint32_t flags, const StopWatch& watch);
 
 }  // namespace berth::capi

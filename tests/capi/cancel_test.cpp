@@ -142,6 +142,47 @@ TEST(Cancel, ATriggeredTokenStopsTheCallBeforeItsFirstElement) {
   }
 }
 
+std::uint64_t bytes_of(const berth_fork* fork) {
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(berth_fork_memory(fork, &bytes, nullptr), BERTH_OK);
+  return bytes;
+}
+
+/// The first call on a fork opens an engine when a node of the cluster has changed since.
+TEST(Cancel, ATriggeredTokenStopsTheCallBeforeAnEngineIsOpened) {
+  const Loaded of;
+  const OwnedCancel cancel = make_cancel();
+  berth_cancel_trigger(cancel.get());
+  std::vector<Verb> all = verbs(of);
+  all.push_back({"schedule_group", 600, BERTH_COLUMN_TRY_KEY,
+                 [&of](berth_fork* fork, std::size_t count, const Stop& stop, berth_result** result) {
+                   const berth_group_options options = with(stop, berth_group_options(BERTH_GROUP_OPTIONS_INIT));
+                   return berth_fork_schedule_group(fork, of.waiting.data(), count, &options, result, nullptr);
+                 }});
+  all.push_back({"drain together", of.numbers.size(), BERTH_COLUMN_NODE,
+                 [&of](berth_fork* fork, std::size_t count, const Stop& stop, berth_result** result) {
+                   const berth_drain_options options = drain_options(stop, BERTH_DRAIN_TOGETHER);
+                   return berth_fork_drain(fork, of.numbers.data(), count, &options, result, nullptr);
+                 }});
+  std::vector<OwnedFork> forks;
+  for (std::size_t i = 0; i < all.size(); ++i) forks.push_back(fork_of(of.snapshot.get()));
+  upsert(of.cluster.get(), node_json({.name = "n0", .cpu = 33, .pods = 40}));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto call = [&](const Stop& stop) {
+      berth_result* result = nullptr;
+      const berth_status status = all[i].make(forks[i].get(), all[i].total, stop, &result);
+      berth_column column{};
+      EXPECT_EQ(berth_result_column(result, all[i].units, &column, nullptr), BERTH_OK) << all[i].name;
+      berth_result_free(&result);
+      return std::pair(status, column.length);
+    };
+    EXPECT_EQ(call({.cancel = cancel.get()}), std::pair(berth_status{BERTH_CANCELLED}, std::size_t{0})) << all[i].name;
+    const std::uint64_t closed = bytes_of(forks[i].get());
+    EXPECT_EQ(call({}).first, BERTH_OK) << all[i].name;
+    EXPECT_GT(bytes_of(forks[i].get()), 4 * closed) << all[i].name;
+  }
+}
+
 TEST(Cancel, ATokenThatIsNotTriggeredChangesNothing) {
   const OwnedCancel cancel = make_cancel();
   for (const Verb& verb : verbs(loaded())) {
