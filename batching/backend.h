@@ -231,6 +231,9 @@ class Fork {
   /// PodRemoval, which evicts a pod wherever it stands, and NominationUpsert.
   /// @throws std::invalid_argument naming any other change, and applies none
   virtual void apply(std::span<const ClusterChange> changes) = 0;
+  /// What the pods count in topology tables, where they stand on nodes, becomes known to the engine at once: whenever a
+  /// later call has to ask for more of that, prepared pods are to be brought up to date. Changes no answer.
+  virtual void know(std::span<const PodPtr> /*pods*/) {}
   /// A fork of the fork.
   virtual std::unique_ptr<Fork> fork() = 0;
   /// As Backend::as_one(), of calls of this fork.

@@ -47,6 +47,7 @@ class OverlayFork : public Fork {
   DryRunResult dry_run(const DryRunRequest& request) override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) override;
   void apply(std::span<const ClusterChange> changes) override;
+  void know(std::span<const PodPtr> pods) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
   void as_one(const std::function<void()>& calls) override;
@@ -106,6 +107,7 @@ class OverlayFork : public Fork {
   Standing standing_of(const std::string& uid);
   bool stands(const std::string& uid) const;
   bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
+  void learn_moves(std::span<const PodPtr> unknown, Reading& reading);
   bool follow(std::span<const ClusterChange> changes);
   bool follow_as_one(std::span<const ClusterChange> changes);
   void apply_one(const ClusterChange& change);

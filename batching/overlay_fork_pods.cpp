@@ -81,11 +81,28 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
   }
   if (brings_new_terms) return false;
   if (unknown.empty()) return true;
+  learn_moves(unknown, reading);
+  return reading.is_live() && follow_new_columns(reading) && ensure_moves(changes, reading);
+}
+
+void OverlayFork::learn_moves(std::span<const PodPtr> unknown, Reading& reading) {
   reading.alone([&] {
     const InterruptionScope to_the_end(nullptr);
-    for (const PodPtr& pod : unknown) topology.moves_on_node(*pod);
+    for (const PodPtr& pod : unknown) state_->table.topology().moves_on_node(*pod);
   });
-  return reading.is_live() && follow_new_columns(reading) && ensure_moves(changes, reading);
+}
+
+void OverlayFork::know(std::span<const PodPtr> pods) {
+  on_overlay([&](Reading& reading) {
+    const TopologyIndex& topology = state_->table.topology();
+    std::vector<PodPtr> unknown;
+    for (const PodPtr& pod : pods) {
+      if (topology.brings_new_terms(*pod)) return true;  // the calls to come need an engine of their own
+      if (!topology.known_moves(*pod)) unknown.push_back(pod);
+    }
+    if (!unknown.empty()) learn_moves(unknown, reading);
+    return true;
+  });
 }
 
 void OverlayFork::apply(std::span<const ClusterChange> changes) {

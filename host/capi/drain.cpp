@@ -51,7 +51,7 @@ Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, cons
     // Budgets are only used up: who may move later may move now.
     const std::vector<std::unique_ptr<Movers>> movers =
         asked_and_prepared(state, fork.cluster(), nodes, options, watch);
-    const Candidates candidates = candidates_of(state, options, numbers);
+    const Candidates candidates = candidates_of(state, options, numbers, count_of(movers));
     Place place(fork);
     std::size_t cordoned = 0;
     unless_interrupted(watch, true, [&] {

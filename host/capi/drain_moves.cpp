@@ -10,6 +10,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/capi/first_fit.h"
+#include "host/capi/node_indexes.h"
 #include "host/framework/status.h"
 #include "host/objects/per_thread.h"
 #include "host/objects/pod_copy.h"
@@ -17,13 +18,6 @@
 namespace berth::capi {
 namespace {
 
-/// What running pods count in topology tables becomes known to the engine at once, before pods are prepared: whenever
-/// a fork asks for more of that, prepared pods have to be brought up to date.
-void know(std::span<const PodPtr> pods, Fork& fork) {
-  std::vector<ClusterChange> changes;
-  for (const PodPtr& pod : pods) changes.emplace_back(PodUpsert{pod});
-  if (!changes.empty()) fork.fork()->apply(changes);
-}
 /// A pod that was placed, and that no upsert has confirmed, does not name its node.
 PodPtr standing_on(const std::string& node, PodPtr pod) {
   if (!pod->node_name.empty()) return pod;
@@ -105,11 +99,18 @@ Movers::Movers(const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes
     if (number == first.size()) first.push_back(pod);
     numbers.push_back(number);
   });
-  know(first, fork);
+  count_ = numbers.size();
+  fork.know(first);
   for (std::unique_ptr<ReadPod>& pod : cluster->prepare_moved(first))
     pods_.push_back(std::make_shared<const PodHandle>(cluster, std::move(pod)));
   auto next = numbers.begin();
   for_each_mover(nodes, [&](Drained& node, std::size_t i) { node.handles[i] = &pods_[*next++]; });
+}
+
+std::size_t count_of(std::span<const std::unique_ptr<Movers>> movers) {
+  std::size_t count = 0;
+  for (const std::unique_ptr<Movers>& some : movers) count += some->count();
+  return count;
 }
 
 std::vector<std::unique_ptr<Movers>> asked_and_prepared(const State& state, const std::shared_ptr<Cluster>& cluster,
@@ -138,7 +139,7 @@ std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& 
     ask_rules(piece, state, options);
     const Movers movers(cluster, piece, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
     if (!candidates || (!candidates->among.empty() && !state.fork.keeps_indices()))
-      candidates = candidates_of(state, options, {});
+      candidates = candidates_of(state, options, {}, movers.count());
     std::vector<std::uint8_t> is_done(piece.size());
     cluster->arena().for_each(piece.size(), [&](std::size_t n) {
       const auto work = [&] { return !watch.is_over() && drain(piece[n], *candidates); };
@@ -229,7 +230,7 @@ std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
     for (; visited < count && nodes.size() < chunk; ++visited) {
       const std::size_t position = (start_ + visited) % count;
       if (candidates_.numbers[position] == node.number) continue;
-      nodes.push_back(index_of(candidates_.numbers[position]));
+      nodes.push_back(index_at(position));
       positions.push_back(position);
     }
     const PodVerdicts verdicts = place_.fork().verdicts_on(to_place, nodes);
@@ -250,21 +251,30 @@ std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
 }
 std::string Moving::why_nowhere(const PodToPlace& pod, const Drained& node) {
   std::vector<NodeIndex> nodes;
-  for (const std::uint32_t number : candidates_.numbers)
-    if (number != node.number) nodes.push_back(index_of(number));
+  for (std::size_t position = 0; position < candidates_.numbers.size(); ++position)
+    if (candidates_.numbers[position] != node.number) nodes.push_back(index_at(position));
   return berth::capi::why_nowhere(place_.fork(), pod, nodes);
 }
 
-Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out) {
+Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out,
+                         std::size_t wanted) {
   const std::set<std::uint32_t> out(left_out.begin(), left_out.end());
   Candidates candidates;
-  const bool has_indices = (options.flags & BERTH_DRAIN_BY_SCORE) != 0 && state.fork.keeps_indices();
-  for (const Roster::Entry& entry : state.facts.roster->entries()) {
+  const bool by_score = (options.flags & BERTH_DRAIN_BY_SCORE) != 0;
+  const std::shared_ptr<const NodeIndexes> indexes = by_score ? indexes_of(state) : indexes_for(state, wanted);
+  if (indexes != nullptr) candidates.numbering = state.fork.numbering();
+  const std::span<const Roster::Entry> entries = state.facts.roster->entries();
+  candidates.numbers.reserve(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Roster::Entry& entry = entries[i];
     if (options.nodes != nullptr && !options.nodes->contains(entry.number)) continue;
     if (out.contains(entry.number) || (entry.is_cordoned && (options.flags & BERTH_SKIP_CORDONED) != 0)) continue;
     candidates.numbers.push_back(entry.number);
-    if (!has_indices) continue;
-    const auto at = static_cast<std::size_t>(state.fork.find_node(*state.cluster.nodes().name_of(entry.number)).value);
+    if (candidates.numbering == nullptr) continue;
+    const NodeIndex index = indexes->of_entry[i];
+    candidates.indices.push_back(index);
+    if (!by_score) continue;
+    const auto at = static_cast<std::size_t>(index.value);
     if (candidates.among.size() <= at) candidates.among.resize(at + 1);
     candidates.among[at] = true;
   }

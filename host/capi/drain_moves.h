@@ -56,9 +56,14 @@ class Movers {
   Movers(const Movers&) = delete;
   Movers& operator=(const Movers&) = delete;
 
+  std::size_t count() const { return count_; }  ///< of the pods that may move
+
  private:
   std::vector<PodHandlePtr> pods_;
+  std::size_t count_ = 0;
 };
+
+std::size_t count_of(std::span<const std::unique_ptr<Movers>> movers);
 
 /// ask_rules() and Movers of all nodes, piece by piece until the watch is over. @return what Drained::handles refer to
 std::vector<std::unique_ptr<Movers>> asked_and_prepared(const State& state, const std::shared_ptr<Cluster>& cluster,
@@ -69,10 +74,14 @@ std::vector<std::unique_ptr<Movers>> asked_and_prepared(const State& state, cons
 struct Candidates {
   std::vector<std::uint32_t> numbers;  ///< ascending
   std::vector<bool> among;             ///< [NodeIndex] the same, of forks that keep indices; empty: not known
+  std::vector<NodeIndex> indices;      ///< [numbers] in forks of this numbering; empty: each is found by its name
+  std::shared_ptr<const void> numbering;
 };
 
 /// @param left_out  nodes that take no pod
-Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out);
+/// @param wanted  about how many nodes will be asked
+Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out,
+                         std::size_t wanted);
 
 /// Drains each node by itself, piece by piece in the engine's arena, with drain(node, candidates), which says whether
 /// the node is done.
@@ -128,6 +137,11 @@ class Moving {
   std::uint32_t by_score(const PodHandlePtr& pod, Drained& node, std::size_t i);
   std::vector<bool> indices_among(const Drained& node);
   NodeIndex index_of(std::uint32_t number) { return place_.fork().find_node(*cluster_.nodes().name_of(number)); }
+  /// Of a candidate.
+  NodeIndex index_at(std::size_t position) {
+    const bool is_known = candidates_.numbering != nullptr && place_.fork().numbering() == candidates_.numbering;
+    return is_known ? candidates_.indices[position] : index_of(candidates_.numbers[position]);
+  }
   std::uint32_t by_first_fit(Drained& node, std::size_t i);
   std::string why_nowhere(const PodToPlace& pod, const Drained& node);
 

@@ -113,7 +113,7 @@ std::optional<Replacement> replace_together(const State& state, const std::share
                                             const StopWatch& watch) {
   const SideObjects& side = *state.facts.side;
   const std::vector<std::unique_ptr<Movers>> movers = asked_and_prepared(state, cluster, nodes, options, watch);
-  const Candidates candidates = candidates_of(state, options, numbers);
+  const Candidates candidates = candidates_of(state, options, numbers, count_of(movers));
   DisruptionBudgets budgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything);
   const std::unique_ptr<Fork> fork = state.fork.fork();
   Place place(*fork);
