@@ -119,8 +119,11 @@ type ScaleUpColumns struct {
 	Reasons      Texts    // shapes x pods
 	Judged       []Judged // pods
 	Resources    Texts    // resources: cpu, memory, ephemeral-storage, pods, then others
-	Requested    []int64  // shapes x resources: what pods request of the shape's new nodes
-	Allocatable  []int64  // shapes x resources: what these nodes offer
+	PodClasses   []uint32 // pods: which class, from 0; those of one differ in name, uid and times alone
+	// PlacedOfClass has for each shape and class how many pods have a node, shapes x classes.
+	PlacedOfClass []uint32
+	Requested     []int64 // shapes x resources: what pods request of the shape's new nodes
+	Allocatable   []int64 // shapes x resources: what these nodes offer
 }
 
 // ScaleUpResult is an answer of ScaleUp.
@@ -187,7 +190,8 @@ func (a *asker) ScaleUp(
 			binding{C.BERTH_COLUMN_CODE, &r.Codes}, binding{C.BERTH_COLUMN_PHASE, &r.Phases},
 			binding{C.BERTH_COLUMN_PLUGIN, &r.Plugins}, binding{C.BERTH_COLUMN_REASONS, &r.Reasons},
 			binding{C.BERTH_COLUMN_JUDGED, &r.Judged}, binding{C.BERTH_COLUMN_RESOURCE, &r.Resources},
-			binding{C.BERTH_COLUMN_REQUESTED, &r.Requested}, binding{C.BERTH_COLUMN_ALLOCATABLE, &r.Allocatable})
+			binding{C.BERTH_COLUMN_REQUESTED, &r.Requested}, binding{C.BERTH_COLUMN_ALLOCATABLE, &r.Allocatable},
+			binding{C.BERTH_COLUMN_POD_CLASS, &r.PodClasses}, binding{C.BERTH_COLUMN_PLACED_OF_CLASS, &r.PlacedOfClass})
 		if err != nil {
 			r.Close()
 			return nil, err

@@ -333,7 +333,8 @@ func TestAutoscalersQuestions(t *testing.T) {
 	shapes := []Shape{{Node: nodeText("template", "4", "")}, {CopyOf: node(t, cluster, "a"), MaxNodes: 1, Price: 3},
 		{Node: nodeText("t", "8", ""), Caps: []Amount{{"cpu", 8000}}, Pods: []*Pod{pods[0]}, StartupTaints: []string{"start"}}}
 	up := closing(t, must(snapshot.ScaleUp(t.Context(), pods, shapes, nil))(t))
-	if !slices.Equal(up.NodeCounts, []uint32{2, 1, 1}) || up.Caps[1] != CapNodes || must(up.Resources.At(0))(t) != "cpu" {
+	if !slices.Equal(up.NodeCounts, []uint32{2, 1, 1}) || up.Caps[1] != CapNodes || must(up.Resources.At(0))(t) != "cpu" ||
+		!slices.Equal(up.PodClasses, []uint32{0, 0}) || !slices.Equal(up.PlacedOfClass, []uint32{2, 1, 1}) {
 		t.Errorf("%+v", up.ScaleUpColumns)
 	}
 	running := []*Pod{newTestPod(t, cluster, "running", 2)}

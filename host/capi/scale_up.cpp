@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "host/capi/pod_classes.h"
 #include "host/capi/questions.h"
 #include "host/objects/pod_requests.h"
 #include "host/objects/saturating.h"
@@ -126,7 +127,8 @@ class Writing {
   Writing(Result& result, std::size_t shape_count, std::size_t pod_count)
       : result_(result), pairs_(shape_count * pod_count) {}
 
-  void pods(std::span<const PodHandlePtr> pods) {
+  void pods(std::span<const PodHandlePtr> pods, const PodClasses& classes) {
+    result_.column<std::uint32_t>(BERTH_COLUMN_POD_CLASS) = classes.of_pod;
     auto& judged = result_.column<std::uint8_t>(BERTH_COLUMN_JUDGED);
     judged.reserve(pods.size());
     for (const PodHandlePtr& pod : pods) judged.push_back(judged_of(*pod->pod));
@@ -137,6 +139,13 @@ class Writing {
     result_.column<std::uint32_t>(BERTH_COLUMN_PLACED).push_back(answer.placed);
     result_.column<std::uint8_t>(BERTH_COLUMN_CAP).push_back(answer.cap);
     result_.column<std::uint32_t>(BERTH_COLUMN_CAP_RESOURCE).push_back(result_.number_of(answer.cap_resource));
+  }
+  void classes(const ShapeAnswer& answer, const PodClasses& classes) {
+    std::vector<std::uint32_t> placed(classes.count);
+    for (std::size_t p = 0; p < classes.of_pod.size(); ++p)
+      if (answer.node[p] != ShapeAnswer::kNone || answer.new_node[p] != ShapeAnswer::kNone) ++placed[classes.of_pod[p]];
+    auto& column = result_.column<std::uint32_t>(BERTH_COLUMN_PLACED_OF_CLASS);
+    column.insert(column.end(), placed.begin(), placed.end());
   }
   void placements(const ShapeAnswer& answer, std::span<const std::uint32_t> existing,
                   std::span<const PodHandlePtr> pods) {
@@ -182,7 +191,7 @@ class Writing {
   void make_columns() {
     add_columns<std::uint32_t>({BERTH_COLUMN_SHAPE, BERTH_COLUMN_NODE_COUNT, BERTH_COLUMN_PLACED,
                                 BERTH_COLUMN_CAP_RESOURCE, BERTH_COLUMN_NODE, BERTH_COLUMN_NEW_NODE,
-                                BERTH_COLUMN_PLUGIN, BERTH_COLUMN_REASONS});
+                                BERTH_COLUMN_PLUGIN, BERTH_COLUMN_REASONS, BERTH_COLUMN_PLACED_OF_CLASS});
     add_columns<std::uint8_t>({BERTH_COLUMN_CAP, BERTH_COLUMN_FITS, BERTH_COLUMN_CODE, BERTH_COLUMN_PHASE});
     add_columns<std::int64_t>({BERTH_COLUMN_REQUESTED, BERTH_COLUMN_ALLOCATABLE});
   }
@@ -220,7 +229,7 @@ std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, st
 
 Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
                 std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch) {
-  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 4 * sizeof(std::uint32_t);
+  constexpr std::size_t kBytesOfPair = 3 * sizeof(std::uint8_t) + 5 * sizeof(std::uint32_t);
   cluster->engine().memory.check(shapes.size() * pods.size() * kBytesOfPair);
   const bool as_moved = (options.flags & BERTH_AS_MOVED) != 0;
   const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods, as_moved);
@@ -260,11 +269,13 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
   Writing writing(*result, shapes.size(), pods.size());
   const Uses uses(pods, as_moved, shapes);
   writing.make_columns();
-  writing.pods(pods);
+  const PodClasses classes(pods, as_moved);
+  writing.pods(pods, classes);
   writing.resources(uses);
   for (const NodeShape& shape : shapes) {
     const ShapeAnswer& answer = *answers[shape.same_as];
     writing.shape(shape, answer);
+    writing.classes(answer, classes);
     writing.placements(answer, existing, pods);
     writing.uses(uses, shape, answer);
   }

@@ -899,9 +899,9 @@ enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
  * @param shapes [in] length shape_count
  * @param options [in] NULL: new nodes only, pods in the given order
  * @param result [out] for each shape SHAPE, NODE_COUNT, PLACED, CAP, CAP_RESOURCE; for each shape and pod NODE,
- *        NEW_NODE, FITS, CODE, PHASE, PLUGIN, REASONS; for each pod JUDGED; RESOURCE, REQUESTED and ALLOCATABLE. Of a
- *        pod that is left over, the verdict is that of an empty new node; where a cap is in the way, the phase is
- *        BERTH_PHASE_NODE and the reason names the cap
+ *        NEW_NODE, FITS, CODE, PHASE, PLUGIN, REASONS; for each pod JUDGED and POD_CLASS; for each shape and class
+ *        PLACED_OF_CLASS; RESOURCE, REQUESTED and ALLOCATABLE. Of a pod that is left over, the verdict is that of an
+ *        empty new node; where a cap is in the way, the phase is BERTH_PHASE_NODE and the reason names the cap
  * @return BERTH_DEADLINE, BERTH_CANCELLED: the columns of shapes, and of shapes and pods, are of a prefix of the
  * shapes, which may be empty. BERTH_E_EXISTS naming a pod that stands on a node; BERTH_E_NOT_FOUND naming a node to
  * copy; BERTH_E_INPUT Any thread. */
@@ -1043,7 +1043,10 @@ enum {
   BERTH_COLUMN_OUTCOME = 59,      /**< U8: BERTH_POD_*, [pods of drained nodes] */
   BERTH_COLUMN_POD_RULE = 60,     /**< U8: BERTH_RULE_*: the rule that says so, [pods of drained nodes] */
   BERTH_COLUMN_TARGET = 61,       /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
-  BERTH_COLUMN_PRICE = 62         /**< I64: of all nodes of a replacement, [replacements] */
+  BERTH_COLUMN_PRICE = 62,        /**< I64: of all nodes of a replacement, [replacements] */
+  BERTH_COLUMN_POD_CLASS = 63,    /**< U32: which class of the call's pods, from 0 as they come, [pods]. Pods are of one
+                                       class where they differ in name, uid and times alone */
+  BERTH_COLUMN_PLACED_OF_CLASS = 64 /**< U32: pods of a class that have a node, [shapes x classes] */
 };
 
 /* Memory ---------------------------------------------------------------------------------------------------------- */

@@ -213,3 +213,5 @@ class Col(enum.IntEnum):
     POD_RULE = 60
     TARGET = 61
     PRICE = 62
+    POD_CLASS = 63
+    PLACED_OF_CLASS = 64

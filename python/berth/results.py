@@ -227,6 +227,8 @@ class EstimateResult(Result):
     plugin = ColumnOf(Col.PLUGIN, "Texts: its plugin, [shapes, pods].")
     reasons = ColumnOf(Col.REASONS, "Texts: its reasons, or the cap, [shapes, pods].")
     judged = ColumnOf(Col.JUDGED, "What the answers are worth, [pods].")
+    pod_class = ColumnOf(Col.POD_CLASS, "Which class of the pods: those that differ in name, uid and times alone, [pods].")
+    placed_of_class = ColumnOf(Col.PLACED_OF_CLASS, "Pods of a class that have a node, [shapes, classes].")
     resource = ColumnOf(Col.RESOURCE, "Texts: cpu, memory, ephemeral-storage, pods, then others, [resources].")
     requested = ColumnOf(Col.REQUESTED, "What pods request of the new nodes, [shapes, resources].")
     allocatable = ColumnOf(Col.ALLOCATABLE, "What these nodes offer, [shapes, resources].")
@@ -238,6 +240,8 @@ class EstimateResult(Result):
             return len(self.shape), len(self._pods)
         if column in (Col.REQUESTED, Col.ALLOCATABLE):
             return len(self.shape), len(self.resource)
+        if column == Col.PLACED_OF_CLASS:
+            return len(self.shape), int(self.pod_class.numpy().max(initial=-1)) + 1
         return ()
 
     def _tables(self) -> Any:

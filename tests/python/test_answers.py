@@ -138,6 +138,7 @@ def test_estimate(asked, cluster):
         assert result.node_count.tolist() == [2, 1, 1] and result.placed.tolist() == [2, 1, 1]
         assert list(result.cap) == [0, 1, 2] and result.cap[2] is berth.Cap.RESOURCE and result.cap_resource[2] == "cpu"
         assert result.new_node.tolist()[0] == [0, 1, berth.NO_NODE] and result.reasons[0, 2] == "Insufficient cpu"
+        assert result.pod_class.tolist() == [0, 0, 1] and result.placed_of_class.tolist() == [[2, 0], [1, 0], [1, 0]]
         cpu = result.resource.texts().index("cpu")
         assert result.requested.numpy()[0, cpu] == 6000 and result.allocatable.numpy()[0, cpu] == 8000
     with asked.estimate(pods, shapes[0], existing_first=True, decreasing=True) as result:
