@@ -241,7 +241,7 @@ class EstimateResult(Result):
         if column in (Col.REQUESTED, Col.ALLOCATABLE):
             return len(self.shape), len(self.resource)
         if column == Col.PLACED_OF_CLASS:
-            return len(self.shape), int(self.pod_class.numpy().max(initial=-1)) + 1
+            return len(self.shape), np.unique(self.pod_class.numpy()).size
         return ()
 
     def _tables(self) -> Any:
