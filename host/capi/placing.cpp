@@ -68,9 +68,10 @@ class Scheduling {
   }
   const Roster& roster() const { return *fork_.facts().roster; }
   /// Looked up when it is first asked for: mostly one of the first nodes fits.
-  const AskedNode& asked(std::size_t position) {
+  /// @param indexes  indexes_for() as many nodes as are asked for one behind the other
+  const AskedNode& asked(std::size_t position, const NodeIndexes* indexes) {
     std::optional<AskedNode>& node = asked_[position];
-    if (!node) node = asked_node(fork_.state(), numbers_[position], options_.flags);
+    if (!node) node = asked_node(fork_.state(), numbers_[position], options_.flags, indexes);
     return *node;
   }
   void reserve(std::size_t pods) {
@@ -190,9 +191,10 @@ class Scheduling {
     for (std::size_t visited = 0; visited < count;) {
       nodes.clear();
       positions.clear();
+      const std::shared_ptr<const NodeIndexes> indexes = indexes_for(fork_.state(), chunk);
       for (; visited < count && nodes.size() < chunk; ++visited) {
         const std::size_t position = (start + visited) % count;
-        const AskedNode& node = asked(position);
+        const AskedNode& node = asked(position, indexes.get());
         if (node.index == kNoNode || node.is_skipped) continue;
         nodes.push_back(node.index);
         positions.push_back(position);
@@ -223,9 +225,10 @@ class Scheduling {
   }
   std::vector<bool> among_asked(Fork& fork) {
     const bool keeps_indices = fork_.state().fork.keeps_indices() && fork.keeps_indices();
+    const std::shared_ptr<const NodeIndexes> indexes = indexes_for(fork_.state(), asked_.size());
     std::vector<bool> among;
     for (std::size_t position = 0; position < asked_.size(); ++position) {
-      const AskedNode& node = asked(position);
+      const AskedNode& node = asked(position, indexes.get());
       if (node.index == kNoNode || node.is_skipped) continue;
       const NodeIndex index =
           keeps_indices ? node.index : fork.find_node(*fork_.cluster()->nodes().name_of(numbers_[position]));

@@ -210,11 +210,14 @@ void check_flags(std::uint32_t flags, std::uint32_t allowed) {
 }
 
 AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags) {
+  return asked_node(state, number, flags, indexes_for(state, 1).get());
+}
+
+AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags, const NodeIndexes* indexes) {
   AskedNode node{number, kNoNode, false};
   const Roster::Entry* const entry = state.facts.roster->find(number);
   if (entry == nullptr) return node;
   node.is_skipped = entry->is_cordoned && (flags & BERTH_SKIP_CORDONED) != 0;
-  const std::shared_ptr<const NodeIndexes> indexes = indexes_for(state, 1);
   node.index = indexes != nullptr
                    ? indexes->of_entry[static_cast<std::size_t>(entry - &state.facts.roster->entries()[0])]
                    : state.fork.find_node(*state.cluster.nodes().name_of(number));

@@ -36,6 +36,8 @@ struct AskedNode {
   bool is_skipped = false;    ///< cordoned, and to be skipped
 };
 AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags);
+/// @param indexes  of the state; null: the node is found by its name
+AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags, const NodeIndexes* indexes);
 /// @param numbers  in the order of the answer
 std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint32_t> numbers, std::uint32_t flags);
 /// The numbers of the state's nodes in the set, ascending.
