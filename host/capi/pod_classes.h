@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "host/capi/cluster.h"
+#include "host/capi/what_if.h"
 
 namespace berth::capi {
 
