@@ -223,6 +223,7 @@ class TopologyIndex {
   AlikePods alike_pods() const;
   /// Of the slots from `begin` to `end`.
   AlikePods alike_pods(std::int32_t begin, std::int32_t end) const;
+  static AlikePods put_together(std::span<const AlikePods> parts);
   void register_pods();
   void read_pods(const AlikePods& pods);
   std::int32_t pod_set_of(const CountedPod& pod);

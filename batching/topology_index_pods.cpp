@@ -38,7 +38,23 @@ struct SharedByPodsHash {
   }
 };
 
-/// Of a part of the slots that a thread reads: smaller parts take longer to put together than to read.
+/// Numbers the groups of alike pods in the order in which they are met.
+class PodGroups {
+ public:
+  /// @param first  gets the first pod of each group
+  explicit PodGroups(std::vector<const Pod*>& first) : first_(first) {}
+  std::uint32_t number_of(const Pod& pod) {
+    const auto [at, is_new] = number_of_.try_emplace(SharedByPods(pod), static_cast<std::uint32_t>(first_.size()));
+    if (is_new) first_.push_back(&pod);
+    return at->second;
+  }
+
+ private:
+  std::vector<const Pod*>& first_;
+  tsl::robin_map<SharedByPods, std::uint32_t, SharedByPodsHash> number_of_;
+};
+
+/// Of a part of the slots that a thread reads, so that one thread reads a small cluster.
 constexpr std::int32_t kSlotsOfPartMin = 256;
 constexpr std::size_t kGroupsAhead = 8;  ///< whose labels are on their way while one is read: they lie scattered
 
@@ -48,56 +64,50 @@ constexpr std::size_t kGroupsAhead = 8;  ///< whose labels are on their way whil
 
 TopologyIndex::AlikePods TopologyIndex::alike_pods(std::int32_t begin, std::int32_t end) const {
   const Interruption* const interruption = current_interruption();
-  tsl::robin_map<SharedByPods, std::uint32_t, SharedByPodsHash> group_of;
   AlikePods alike;
+  PodGroups groups(alike.first);
   alike.begin.reserve(static_cast<std::size_t>(end - begin) + 1);
   for (std::int32_t slot = begin; slot < end; ++slot) {
     check_interruption(interruption);
     alike.begin.push_back(alike.group_of.size());
     const std::span<const PodPtr> pods = pods_on(slot);
     for (const PodPtr& pod : pods) __builtin_prefetch(&pod->labels);
-    for (const PodPtr& pod : pods) {
-      const auto next = static_cast<std::uint32_t>(alike.first.size());
-      const auto [at, is_new] = group_of.try_emplace(SharedByPods(*pod), next);
-      if (is_new) alike.first.push_back(pod.get());
-      alike.group_of.push_back(at->second);
-    }
+    for (const PodPtr& pod : pods) alike.group_of.push_back(groups.number_of(*pod));
   }
   alike.begin.push_back(alike.group_of.size());
   return alike;
 }
 
-TopologyIndex::AlikePods TopologyIndex::alike_pods() const {
-  const std::int32_t slots = snapshot_.slot_count();
-  const std::int32_t parts = arena_ == nullptr ? 1 : std::clamp(slots / kSlotsOfPartMin, 1, arena_->threads());
-  if (parts == 1) return alike_pods(0, slots);
-  // Groups are numbered as one pass over all slots would number them.
-  std::vector<AlikePods> alike_of(static_cast<std::size_t>(parts));
-  const auto begin_of = [&](std::size_t part) {
-    return static_cast<std::int32_t>(std::int64_t{slots} * static_cast<std::int64_t>(part) / parts);
-  };
-  const Interruption* const interruption = current_interruption();
-  arena_->for_each(alike_of.size(), [&](std::size_t part) {
-    const InterruptionScope scope(interruption);
-    alike_of[part] = alike_pods(begin_of(part), begin_of(part + 1));
-  });
-  tsl::robin_map<SharedByPods, std::uint32_t, SharedByPodsHash> group_of;
+/// As one pass over the slots of all parts would find them.
+TopologyIndex::AlikePods TopologyIndex::put_together(std::span<const AlikePods> parts) {
   AlikePods alike;
-  for (const AlikePods& part : alike_of) {
+  PodGroups groups(alike.first);
+  for (const AlikePods& part : parts) {
     std::vector<std::uint32_t> group_of_part;
     group_of_part.reserve(part.first.size());
-    for (const Pod* const pod : part.first) {
-      const auto next = static_cast<std::uint32_t>(alike.first.size());
-      const auto [at, is_new] = group_of.try_emplace(SharedByPods(*pod), next);
-      if (is_new) alike.first.push_back(pod);
-      group_of_part.push_back(at->second);
-    }
+    for (const Pod* const pod : part.first) group_of_part.push_back(groups.number_of(*pod));
     const std::size_t before = alike.group_of.size();
     if (!alike.begin.empty()) alike.begin.pop_back();
     for (const std::size_t begin : part.begin) alike.begin.push_back(before + begin);
     for (const std::uint32_t group : part.group_of) alike.group_of.push_back(group_of_part[group]);
   }
   return alike;
+}
+
+TopologyIndex::AlikePods TopologyIndex::alike_pods() const {
+  const std::int32_t slots = snapshot_.slot_count();
+  const std::int32_t count = arena_ == nullptr ? 1 : std::clamp(slots / kSlotsOfPartMin, 1, arena_->threads());
+  if (count == 1) return alike_pods(0, slots);
+  std::vector<AlikePods> parts(static_cast<std::size_t>(count));
+  const auto begin_of = [&](std::size_t part) {
+    return static_cast<std::int32_t>(std::int64_t{slots} * static_cast<std::int64_t>(part) / count);
+  };
+  const Interruption* const interruption = current_interruption();
+  arena_->for_each(parts.size(), [&](std::size_t part) {
+    const InterruptionScope scope(interruption);
+    parts[part] = alike_pods(begin_of(part), begin_of(part + 1));
+  });
+  return put_together(parts);
 }
 
 void TopologyIndex::register_pods() {

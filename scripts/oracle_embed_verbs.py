@@ -242,7 +242,7 @@ def scale_up_differences(walk, records, answers):
     """First fit among existing nodes and the new ones that are there, then one more, where the pod must fit or is left over."""
     records = iter(records)
     for step in walk["steps"]:
-        answers["scale_up"] += 1
+        answers[walk["verb"]] += 1
         names = walk["existing"] + [f"new-{number}" for number in range(step["added"])]
         record = next(records)
         fitting = first_fitting(record, names)
@@ -250,7 +250,7 @@ def scale_up_differences(walk, records, answers):
             record = next(records)
             fitting = first_fitting(record, [f"new-{step['added']}"])
             if fitting and step["refusal"] and step["refusal"] == cap_reached(walk, step["added"] + 1):
-                answers["scale_up, caps"] += 1
+                answers[walk["verb"] + ", caps"] += 1
                 continue
         if fitting != step["node"]:
             text = f"{fitting or 'no node'} vs {step['node'] or 'no node'} ({step['added']} new before it)"
@@ -263,7 +263,7 @@ def scale_up_differences(walk, records, answers):
         elif not failed_before_scores(record):
             yield from refusal_differences(record, f"new-{step['added']}", step)
     yield from use_differences(walk, next(records))
-    answers["scale_up, use of resources"] += len(walk["requested"])
+    answers[walk["verb"] + ", use of resources"] += len(walk["requested"])
 
 
 def use_differences(walk, record):

@@ -45,15 +45,10 @@ berth_status answer(berth_fork* handle, berth_result** result, berth_error* erro
   });
 }
 
-/// Where the fork of the state has to open an engine, that happens here, until the watch is over.
 /// @param ask  given all elements of the call, or none where the watch was over before
 template <class Element, class Ask>
 Answer once_open(const State& state, const StopWatch& watch, std::span<const Element> elements, Ask ask) {
-  const auto open = [&] {
-    state.fork.node_of_pod({});
-    return true;
-  };
-  if (!watch.is_over() && unless_interrupted(watch, true, open)) return ask(elements);
+  if (open_engine(state, watch, true)) return ask(elements);
   Answer nothing = ask(std::span<const Element>());
   nothing.status = watch.stop();
   return nothing;

@@ -269,16 +269,10 @@ void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods) {
 
 bool begin_placing(WhatIf& fork, std::span<const PodHandlePtr> pods, std::uint32_t flags, const StopWatch& watch) {
   if (pods.empty()) return true;
-  const auto begin = [&] {
-    Fork& of = fork.state().fork;
-    if ((flags & BERTH_AS_MOVED) == 0) {
-      refuse_standing(of, pods);
-    } else {
-      of.node_of_pod(pods.front()->pod->uid);
-    }
-    return true;
-  };
-  return !watch.is_over(false) && unless_interrupted(watch, false, begin);
+  const State state = fork.state();
+  if (!open_engine(state, watch, false)) return false;
+  if ((flags & BERTH_AS_MOVED) == 0) refuse_standing(state.fork, pods);
+  return true;
 }
 
 void refuse_twice(std::span<const PodHandlePtr> pods) {

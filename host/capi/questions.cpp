@@ -209,6 +209,14 @@ void check_flags(std::uint32_t flags, std::uint32_t allowed) {
   if ((flags & ~allowed) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing here");
 }
 
+bool open_engine(const State& state, const StopWatch& watch, bool heeds_deadline) {
+  const auto ask = [&] {
+    state.fork.node_of_pod({});
+    return true;
+  };
+  return !watch.is_over(heeds_deadline) && unless_interrupted(watch, heeds_deadline, ask);
+}
+
 AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags) {
   return asked_node(state, number, flags, indexes_for(state, 1).get());
 }

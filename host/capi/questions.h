@@ -29,6 +29,10 @@ inline std::uint8_t judged_of(const ReadPod& pod) {
   return pod.not_judged ? BERTH_JUDGED_NOT : pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED;
 }
 
+/// Where the fork of the state has to open an engine for its next answer, that happens here.
+/// @return false: the watch was over before
+bool open_engine(const State& state, const StopWatch& watch, bool heeds_deadline);
+
 /// A node of a question, with what the caller's number says.
 struct AskedNode {
   std::uint32_t number = 0;

@@ -25,7 +25,6 @@ PodShape drawn_pod(int number) {
           .priority = app % 3,
           .spreads = app % 4 == 0,
           .alone = app == 5,
-          .apart_in_zone = false,
           .near_app = app % 9 == 1 ? app / 2 : -1};
 }
 

@@ -151,7 +151,7 @@ class Walks(unittest.TestCase):
         """The last record is what upstream says of the use of the new nodes."""
         added = 1 if step["node"].startswith("new-") else 0
         use = {"requested": {"cpu": 2000 * added}, "allocatable": {"cpu": 4000 * added}}
-        walk = {"existing": ["a"], "nodes_max": 0, "caps": [], "node_count": added, "placed": int(bool(step["node"])), **use,
+        walk = {"verb": "scale_up", "existing": ["a"], "nodes_max": 0, "caps": [], "node_count": added, "placed": int(bool(step["node"])), **use,
                 "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}], **ours}
         return kinds(scale_up_differences(walk, [*records, use], Counter()))
 
