@@ -96,10 +96,6 @@ class ListedCounts {
 /// as a fork with a few pods, keeps these beside it.
 class DomainCounts {
  public:
-  DomainCounts() = default;
-  /// @param zeroes  pages with room for every domain, all 0; shared until they are needed
-  explicit DomainCounts(const Pages<std::int64_t>& zeroes) : pages_(zeroes) {}
-
   std::int64_t read(std::int32_t domain) const {
     if (is_paged_) return pages_.read(page_of(domain))[place_of(domain)];
     if (change_count_ != 0)
@@ -107,24 +103,26 @@ class DomainCounts {
     const std::int32_t at = list_ ? list_->find(domain) : -1;
     return at < 0 ? 0 : list_->count(at);
   }
+  /// @param zeroes  zeroes() gives pages with room for every domain, all 0; called when the list has no room
   /// @return the count before
-  std::int64_t add(std::int32_t domain, std::int64_t amount) {
+  template <class Zeroes>
+  std::int64_t add(std::int32_t domain, std::int64_t amount, Zeroes zeroes) {
     if (!is_paged_) {
       std::int64_t before = 0;
       if (add_listed(domain, amount, before)) return before;
-      leave_list();
+      leave_list(zeroes());
     }
     std::int64_t& count = pages_.write(page_of(domain))[place_of(domain)];
     return std::exchange(count, count + amount);
   }
-  /// Pages of as many domains are kept. @param before  the zeroes so far
-  /// @param zeroes  with room for more domains
+  /// Of counts that are not listed, which need no room. Pages of as many domains are kept.
+  /// @param before  the zeroes so far. @param zeroes  with room for more domains
   void grow(const Pages<std::int64_t>& before, const Pages<std::int64_t>& zeroes) {
     Pages<std::int64_t> grown = zeroes;
-    if (is_paged_ && pages_.page_length() == zeroes.page_length()) {
+    if (pages_.page_length() == zeroes.page_length()) {
       for (std::size_t p = 0; p < pages_.page_count(); ++p)
         if (p >= before.page_count() || !pages_.shares_page(before, p)) grown.share_page(p, pages_);
-    } else if (is_paged_) {
+    } else {
       for_each(
           [&](std::int32_t domain, std::int64_t count) { grown.write(page_of(domain))[place_of(domain)] = count; });
     }
@@ -151,11 +149,11 @@ class DomainCounts {
 
   /// Without what is shared with others.
   std::uint64_t own_bytes() const { return (list_ && list_.is_mine_alone() ? list_->bytes() : 0) + pages_.own_bytes(); }
-  /// Without what is shared with the zeroes.
-  std::uint64_t bytes(const Pages<std::int64_t>& zeroes) const {
+  /// Without what is shared with the zeroes. @param zeroes  null: there are none
+  std::uint64_t bytes(const Pages<std::int64_t>* zeroes) const {
     std::uint64_t bytes = list_ ? list_->bytes() : 0;
     for (std::size_t p = 0; p < pages_.page_count(); ++p)
-      if (!pages_.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * pages_.page_length();
+      if (zeroes == nullptr || !pages_.shares_page(*zeroes, p)) bytes += sizeof(std::int64_t) * pages_.page_length();
     return bytes;
   }
 
@@ -221,8 +219,8 @@ class DomainCounts {
       if (const Change& change = changes_[static_cast<std::size_t>(i)]; change.count != 0)
         use(change.domain, std::int64_t{change.count});
   }
-  void leave_list() {
-    Pages<std::int64_t> paged = pages_;
+  /// @param paged  zeroes
+  void leave_list(Pages<std::int64_t> paged) {
     for_each([&](std::int32_t domain, std::int64_t count) { paged.write(page_of(domain))[place_of(domain)] = count; });
     pages_ = std::move(paged);
     list_ = {};
@@ -236,7 +234,7 @@ class DomainCounts {
   std::uint64_t changed_bits_ = 0;  ///< bit_of() of their domains
   std::int32_t change_count_ = 0;
   bool is_paged_ = false;
-  Pages<std::int64_t> pages_;  ///< all zeroes unless is_paged_
+  Pages<std::int64_t> pages_;  ///< of counts that are not listed
 };
 
 }  // namespace berth

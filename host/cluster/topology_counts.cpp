@@ -95,7 +95,7 @@ void TopologyCounts::add_tables_of(const TopologyCounts& other) {
 void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   Table& table = write(index);
   table.mask = std::move(mask);
-  table.counts = DomainCounts(zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1));
+  table.counts = DomainCounts();
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
@@ -171,7 +171,8 @@ void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
   }
 }
 
-/// Counts of a column's tables get room for a domain with a higher number than any so far.
+/// Counts of a column's tables get room for a domain with a higher number than any so far. Those of most tables are
+/// listed and need none, so that a fork does not copy all tables for a new node.
 void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   std::int32_t& capacity = domain_capacity_[static_cast<std::size_t>(column)];
   if (domain <= capacity) return;
@@ -179,7 +180,7 @@ void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   const Pages<std::int64_t> with_room = zeroes(domain + domain / 4 + kSpareDomains + 1);
   capacity = domain + domain / 4 + kSpareDomains;  // a quarter more, so that counts seldom move
   for (std::int32_t t = 0; t < table_count_; ++t)
-    if (at(t).column == column) write(t).counts.grow(before, with_room);
+    if (at(t).column == column && !at(t).counts.is_listed()) write(t).counts.grow(before, with_room);
 }
 
 void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
@@ -234,7 +235,9 @@ void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amo
   const std::int32_t domain = counted_domain(at(index), node);
   if (domain == 0) return;
   Table& table = write(index);
-  const std::int64_t before = table.counts.add(domain, amount);
+  const std::int64_t before = table.counts.add(domain, amount, [&]() -> const Pages<std::int64_t>& {
+    return zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
+  });
   const std::int64_t count = before + amount;
   table.total += amount;
   if (table.tracks_minimum && (guests_.empty() || is_in_histogram(table, domain))) note_move(table, before, count);
@@ -368,11 +371,13 @@ std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& column : columns_)
     bytes += heap_bytes(column->domain_of, column->nodes_by_domain, column->first_of_domain);
-  if (!zeroes_) return bytes;
-  for (const auto& [entries, pages] : *zeroes_) bytes += pages.bytes();
+  const Zeroes none;
+  const Zeroes& zeroes = zeroes_ ? *zeroes_ : none;
+  for (const auto& [entries, pages] : zeroes) bytes += pages.bytes();
   for (std::int32_t t = 0; t < table_count_; ++t) {
     const Table& table = at(t);
-    bytes += table.counts.bytes(zeroes_->at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1));
+    const auto of_column = zeroes.find(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
+    bytes += table.counts.bytes(of_column == zeroes.end() ? nullptr : &of_column->second);
     bytes += heap_bytes(table.histogram);
   }
   return bytes;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -21,7 +22,7 @@ class CountsAndModel {
  public:
   void add(std::int32_t domain, std::int64_t amount) {
     std::int64_t& count = model_[domain];
-    ASSERT_EQ(counts_.add(domain, amount), count);
+    ASSERT_EQ(counts_.add(domain, amount, zeroes), count);
     count += amount;
     if (count == 0) model_.erase(domain);
   }
@@ -39,7 +40,7 @@ class CountsAndModel {
   const DomainCounts& counts() const { return counts_; }
 
  private:
-  DomainCounts counts_{zeroes()};
+  DomainCounts counts_;
   std::map<std::int32_t, std::int64_t> model_;
 };
 
@@ -121,8 +122,8 @@ TEST(DomainCounts, ACopyChangesAlone) {
   CountsAndModel pair;
   pair.add(4, 4);
   DomainCounts copy = pair.counts();
-  EXPECT_EQ(copy.add(4, -4), 4);
-  EXPECT_EQ(copy.add(5, 1), 0);
+  EXPECT_EQ(copy.add(4, -4, zeroes), 4);
+  EXPECT_EQ(copy.add(5, 1, zeroes), 0);
   pair.expect_equal();
   EXPECT_EQ(copy.read(4), 0);
   EXPECT_EQ(copy.read(5), 1);
@@ -136,26 +137,25 @@ TEST(DomainCounts, GrowWithTheirPagesAndLeaveThoseOfACopyAlone) {
     };
     const Pages<std::int64_t> before = zeroes_for(entries + 1);
     const Pages<std::int64_t> larger = zeroes_for(entries + 2000);
-    for (const std::int64_t first : {std::int64_t{3}, std::int64_t{1} << 40}) {  // in a list, and in pages
-      DomainCounts counts(before);
-      counts.add(1, first);
-      counts.add(entries, 5);
-      DomainCounts grown = counts;
-      grown.grow(before, larger);
-      EXPECT_EQ(grown.read(1), first);
-      EXPECT_EQ(grown.read(entries), 5);
-      EXPECT_EQ(grown.read(entries + 1999), 0);
-      grown.add(1, 1);
-      grown.add(entries + 1999, 7);
-      EXPECT_EQ(grown.read(1), first + 1);
-      EXPECT_EQ(grown.read(entries + 1999), 7);
-      EXPECT_EQ(counts.read(1), first) << "pages of a copy";
-      EXPECT_EQ(larger.read(0)[1], 0) << "zeroes";
-    }
+    const std::int64_t first = std::int64_t{1} << 40;  // which no list holds
+    DomainCounts counts;
+    for (const auto& [domain, count] : {std::pair(1, first), std::pair(entries, std::int64_t{5})})
+      counts.add(domain, count, [&] { return before; });
+    DomainCounts grown = counts;
+    grown.grow(before, larger);
+    EXPECT_EQ(grown.read(1), first);
+    EXPECT_EQ(grown.read(entries), 5);
+    EXPECT_EQ(grown.read(entries + 1999), 0);
+    grown.add(1, 1, zeroes);
+    grown.add(entries + 1999, 7, zeroes);
+    EXPECT_EQ(grown.read(1), first + 1);
+    EXPECT_EQ(grown.read(entries + 1999), 7);
+    EXPECT_EQ(counts.read(1), first) << "pages of a copy";
+    EXPECT_EQ(larger.read(0)[1], 0) << "zeroes";
   }
 }
 
-TEST(DomainCounts, HaveNoneInDomain0) { EXPECT_EQ(DomainCounts(zeroes()).read(0), 0); }
+TEST(DomainCounts, HaveNoneInDomain0) { EXPECT_EQ(DomainCounts().read(0), 0); }
 
 }  // namespace
 }  // namespace berth
