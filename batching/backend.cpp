@@ -29,7 +29,7 @@ std::uint64_t next_victim_list_version() {
 
 Message message_of(const Diagnosis& diagnosis) {
   return {fit_error_text(diagnosis), diagnosis.rejectors, diagnosis.resolvable_count,
-          !diagnosis.pre_filter_message.empty()};
+          !diagnosis.pre_filter_message.empty(), diagnosis.pending};
 }
 
 namespace {

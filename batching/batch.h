@@ -68,6 +68,7 @@ struct Message {
   PluginNames rejectors;
   std::int64_t resolvable_nodes = 0;  ///< Diagnosis::resolvable_count
   bool is_of_pre_filter = false;      ///< a PreFilter plugin refused the pod, the only one of `rejectors`
+  PluginNames pending = {};           ///< Diagnosis::pending
   friend bool operator==(const Message&, const Message&) = default;
 };
 

@@ -291,8 +291,9 @@ void CommitState::place(const PodToPlace& pod, std::string_view node_name) {
 }
 
 std::int32_t CommitState::message_index(const Message& message) {
-  const auto [at, is_new] = message_index_.try_emplace({message.text, message.rejectors, message.resolvable_nodes},
-                                                       static_cast<std::int32_t>(result->messages.size()));
+  const auto [at, is_new] =
+      message_index_.try_emplace({message.text, message.rejectors, message.resolvable_nodes, message.pending},
+                                 static_cast<std::int32_t>(result->messages.size()));
   if (is_new) result->messages.push_back(message);
   return at->second;
 }

@@ -376,7 +376,7 @@ class CommitState {
   bool ranks_nodes_ = false;
   bool lists_nodes_ = false;
   const std::vector<bool>* among_ = nullptr;  ///< BatchLimits::among
-  std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
+  std::map<std::tuple<std::string, PluginNames, std::int64_t, PluginNames>, std::int32_t> message_index_;
   std::vector<ClassInBatch> classes_in_batch_;  ///< [class] those above the last one: nothing is known
   const PodToPlace* run_begin_ = nullptr;       ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;

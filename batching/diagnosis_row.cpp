@@ -16,9 +16,8 @@ void count_reasons(const Status& status, const PluginNames& narrowing, std::int6
     diagnosis.reason_counts[node_set_text(narrowing)] += node_count;
     return;
   }
-  if (status.code == StatusCode::kUnschedulable) diagnosis.resolvable_count += node_count;
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
-  if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
+  diagnosis.add_rejection(status, node_count);
 }
 
 void name_refused_nomination(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis) {

@@ -28,8 +28,7 @@ Status no_reason(const HostPlugin& plugin) {
 }
 
 Status checked(StatusCode code, std::vector<std::string> reasons) {
-  const bool may_refuse = code == StatusCode::kUnschedulable || code == StatusCode::kUnschedulableAndUnresolvable ||
-                          code == StatusCode::kError;
+  const bool may_refuse = is_rejected(code) || code == StatusCode::kError;
   if (may_refuse && !reasons.empty()) return {code, "", std::move(reasons)};
   if (may_refuse) return error_status("a Filter plugin gave no reason");
   return error_status("a Filter plugin cannot answer " + std::string(to_string(code)));

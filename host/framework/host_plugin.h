@@ -97,8 +97,9 @@ class HostAnswers {
   explicit HostAnswers(std::size_t node_count) : refusal_of_(node_count), raw_of_(node_count) {}
 
   /// @param node  position in the list
-  /// @param code  kUnschedulable, kUnschedulableAndUnresolvable or kError; any other becomes an error, as does
-  ///     a refusal without a reason
+  /// @param code  kUnschedulable, kUnschedulableAndUnresolvable, kPending (eviction does not help; what the plugin's
+  ///     hints tell of brings the pod back without backoff) or kError; any other becomes an error, as does a refusal
+  ///     without a reason
   void refuse(std::size_t node, StatusCode code, std::vector<std::string> reasons);
   void score(std::size_t node, std::int64_t raw) { raw_of_[node] = raw; }
 

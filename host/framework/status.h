@@ -46,6 +46,14 @@ struct Diagnosis {
   /// and the first that rejected each node. docs/behaviour/scheduler-core.md 1.2.
   PluginNames rejectors = {};
   std::int64_t resolvable_count = 0;  ///< nodes that answered Unschedulable: the eviction of pods may help there
+  PluginNames pending = {};           ///< upstream's PendingPlugins: those of `rejectors` that answered Pending
+
+  /// Of the first plugin that rejected some nodes, or of one that names none of them. Reasons are not counted.
+  void add_rejection(const Status& status, std::int64_t nodes) {
+    if (status.code == StatusCode::kUnschedulable) resolvable_count += nodes;
+    if (is_rejected(status.code)) rejectors.insert(status.plugin);
+    if (status.code == StatusCode::kPending) pending.insert(status.plugin);
+  }
 };
 
 /// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": docs/behaviour/plugins-node.md 16.2, without

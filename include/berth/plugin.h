@@ -288,8 +288,9 @@ struct berth_plugin {
    * on what reach() tells of. */
   int32_t (*pre_filter)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod);
   /** Filter and score. Refusals: BERTH_CODE_UNSCHEDULABLE where evicting pods of the node may help,
-   * BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE where it does not, BERTH_CODE_ERROR. BERTH_CODE_PENDING is an error here,
-   * as in kube-scheduler.
+   * BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE where it does not, BERTH_CODE_PENDING where the pod waits for something
+   * outside: eviction does not help, and an event that queueing_hint() lets through brings it back without backoff;
+   * BERTH_CODE_ERROR.
    * @return BERTH_CODE_SUCCESS; BERTH_CODE_ERROR with a reason: about every node */
   int32_t (*evaluate)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, const berth_plugin_nodes* nodes,
                       berth_plugin_columns* columns);

@@ -71,6 +71,28 @@ TEST(PluginAnswers, DeclaredValuesOfNodeAndPodDecide) {
   EXPECT_EQ(placed(cluster.get(), blue.get()), "n1");
 }
 
+TEST(PluginAnswers, PendingRefusesANodeWhereNoEvictionHelps) {
+  Script script = by_pool();
+  script.evaluate = [&script](berth_plugin_call* call, Script::Pod, const berth_plugin_nodes* nodes,
+                              berth_plugin_columns* columns) {
+    for (std::size_t i = 0; i < nodes->count; ++i) refuse(script, call, columns, i, BERTH_CODE_PENDING, "later");
+    return kOk;
+  };
+  const OwnedCluster cluster = cluster_with(script);
+  upsert(cluster.get(), node_with("n0", "red"));
+  const OwnedPod red = pod_of(cluster.get(), pod_with("r", "red"));
+  EXPECT_EQ(checked(cluster.get(), red.get()), "n0=6 later");
+  EXPECT_EQ(placed(cluster.get(), red.get()), "0/1 nodes are available: 1 later.");
+  berth_result* result = nullptr;
+  ASSERT_EQ(berth_snapshot_preempt(snapshot_of(cluster.get()).get(), red.get(), 0, &result, nullptr), BERTH_OK);
+  const OwnedResult candidates(result);
+  EXPECT_TRUE(values_of<std::uint32_t>(*candidates, BERTH_COLUMN_NODE).empty());
+  berth_str message{};
+  EXPECT_EQ(berth_result_message(candidates.get(), &message, nullptr), BERTH_OK);
+  EXPECT_EQ(std::string(message.data, message.size),
+            "0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+}
+
 TEST(PluginAnswers, AChangedValueOfANodeIsAChangeOfTheCluster) {
   Script script = by_pool();
   refuse_other_pools(script);
@@ -148,7 +170,7 @@ TEST(PluginAnswers, ThatCannotBeRightAreErrorsOfTheCycle) {
   EXPECT_EQ(message(BERTH_CODE_UNSCHEDULABLE, 0, 0), begin + "a Filter plugin gave no reason");
   EXPECT_EQ(message(BERTH_CODE_UNSCHEDULABLE, 9, 0),
             begin + "evaluate() answered with the reasons 9, which make_reasons() did not make");
-  EXPECT_EQ(message(BERTH_CODE_PENDING, 0, 0), begin + "a Filter plugin cannot answer Pending");
+  EXPECT_EQ(message(BERTH_CODE_PENDING, 0, 0), begin + "a Filter plugin gave no reason");
   EXPECT_EQ(message(BERTH_PLUGIN_SKIP, 0, 0), begin + "a Filter plugin cannot answer Skip");
   EXPECT_NE(message(kOk, 0, 101).find("plugin \"Scripted\" returns an invalid score 101"), std::string::npos);
   EXPECT_NE(message(kOk, 0, -1).find("plugin \"Scripted\" returns an invalid score -1"), std::string::npos);

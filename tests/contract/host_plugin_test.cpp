@@ -111,6 +111,19 @@ TEST_P(HostPluginContract, EvictionHelpsWhereThePluginSaysSo) {
   EXPECT_FALSE(result.answers[2].without_victims.accepts());
 }
 
+TEST_P(HostPluginContract, NodesThatWaitForSomethingOutsideRejectAndNoEvictionHelps) {
+  given("node a cpu=8 memory=8Gi\nnode b cpu=1 memory=8Gi\npod v on=a\npod p cpu=2 claim=zlater priority=5");
+  expect_refusal("p", "a", "VolumeZone", StatusCode::kPending, {"the zone comes later"});
+  const PodVerdicts verdicts = backend_->verdicts(prepared({pod("p")}).front());
+  EXPECT_FALSE(verdicts.nodes[static_cast<std::size_t>(node("a").value)].eviction_can_help());
+  const BatchResult result = place_all();
+  ASSERT_EQ(result.outcomes.size(), 1U);
+  EXPECT_EQ(result.outcomes.front().kind, OutcomeKind::kUnschedulable);
+  EXPECT_EQ(result.messages.front().pending, PluginNames{"VolumeZone"});
+  EXPECT_EQ(result.messages.front().rejectors, verdicts.rejectors);
+  EXPECT_EQ(fit_error("p"), result.messages.front().text);
+}
+
 TEST_P(HostPluginContract, NominatedPodsCountOnTheirNode) {
   given("node a cpu=8 memory=8Gi\npod n claim=x1 nominated=a priority=9\npod p claim=x1");
   EXPECT_EQ(fit_error("p"), "0/1 nodes are available: 1 another pod uses the claim.");

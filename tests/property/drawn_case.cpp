@@ -216,8 +216,8 @@ namespace {
 
 /// Half of the pods get claims, of few names, so that some share a class.
 ClusterObjects with_claims(Dice& dice, ClusterObjects objects) {
-  const std::vector<std::string> names = {"a",    "b",  "c",  "x1", "x2", "xb1", "z1", "z2",    "z3",   "zset",
-                                          "zset", "d1", "d2", "d3", "d4", "u1",  "u2", "zfail", "dwild"};
+  const std::vector<std::string> names = {"a",    "b",      "c",  "x1", "x2", "xb1", "z1", "z2", "z3",    "zset",
+                                          "zset", "zlater", "d1", "d2", "d3", "d4",  "u1", "u2", "zfail", "dwild"};
   const std::vector<std::string> rare = {"zghost", "zbroken", "znever", "zthrow", "dsad", "uthrow"};
   for (PodPtr& pod : objects.pods) {
     if (dice.one_in(2)) continue;

@@ -154,6 +154,7 @@ class Zones : public NodeByNode {
                         PodSpan /*removed*/) const override {
     if (has_claim(query.pod, "zthrow")) throw std::runtime_error("no zone today");
     for (const std::string& claim : claims_with(query.pod, "z")) {
+      if (claim == "zlater") return {StatusCode::kPending, "", {"the zone comes later"}};
       const std::uint64_t hash = hash_of(claim + node.name, state_->version);
       if (claim == "zfail" && hash % 4 == 0) return {StatusCode::kError, "", {"no zone of " + node.name}};
       if (hash % 3 == 0)

@@ -24,7 +24,7 @@ struct HostPluginState {
 ///   PreFilter says so too, with code Unschedulable.
 /// - VolumeZone, which no pod changes: a claim "z..." suits some nodes, by a hash. "zset" and "zeven" name node sets,
 ///   "zghost" one without a node that exists, "zbroken" is an error of PreFilter, "znever" refused by it, "zthrow"
-///   throws in Filter, "zfail" fails on some nodes.
+///   throws in Filter, "zfail" fails on some nodes, "zlater" waits for something outside.
 /// - VolumeBinding: a zone takes so many pods with claims "d..." and "u..."; such a pod changes its zone. Scores,
 ///   normalised by the largest; "dwild" leaves the range, "dsad" fails in PreScore. Pods with "u..." are not signed,
 ///   and signing "uthrow" throws.

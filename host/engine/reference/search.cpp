@@ -53,8 +53,7 @@ Diagnosis diagnose(const Search& search, std::size_t node_count) {
     if (!search.is_among(i)) continue;
     if (refusal) {
       for (const std::string& reason : refusal->reasons) ++diagnosis.reason_counts[reason];
-      diagnosis.rejectors.insert(refusal->plugin);
-      if (refusal->code == StatusCode::kUnschedulable) ++diagnosis.resolvable_count;
+      diagnosis.add_rejection(*refusal, 1);
     } else if (search.pre.node_names) {
       ++diagnosis.reason_counts[outside_reason(search)];
     }

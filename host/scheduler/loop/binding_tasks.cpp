@@ -97,6 +97,7 @@ void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outco
                   std::string(),
                   task.time};
   for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
+  if (outcome.status.code == StatusCode::kPending) failure.rejectors.pending = failure.rejectors.unschedulable;
   fail(std::move(task.info), failure, task.newest);
   if (outcome.forgot_pod && is_rejected)
     queue_.move_on_event(kAssignedPodDelete, left, {.priority_max = INT32_MAX, .except = pod});

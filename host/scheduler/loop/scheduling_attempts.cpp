@@ -258,7 +258,7 @@ void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const
     return fail(std::move(info), failure);
   }
   failure.result = AttemptResult::kUnschedulable;
-  failure.rejectors.unschedulable = message.rejectors;
+  failure.rejectors = {message.rejectors, message.pending};
   if (cluster_.node_count() > 0) {
     const PostFilterResult found =
         options_.meter == nullptr ? post_filter(pod, message) : metered_post_filter(pod, message);

@@ -44,6 +44,8 @@ class WaitingPlugin : public PermitPlugin, public PreBindPlugin, public ReserveP
     return is_ready ? Status{} : Status{StatusCode::kWait, "", {}};
   }
   Status reserve(const PodOnNode& pod) override {
+    if (waits(pod, "later") && !is_ready) return {StatusCode::kPending, "", {"not yet"}};
+    if (waits(pod, "again") && !is_ready) return {StatusCode::kUnschedulable, "", {"not now"}};
     return waits(pod, "no") ? Status{StatusCode::kUnschedulable, "", {"not today"}} : Status{};
   }
   void unreserve(const PodOnNode& pod) noexcept override { unreserved.push_back(pod.pod->name); }
@@ -118,6 +120,25 @@ TEST_F(LoopBindingTest, ARejectionAtReserveTakesBackWhatTheBatchBuiltOnIt) {
   settle();
   EXPECT_EQ(events.front(), "FailedScheduling p: 0/1 nodes are available: 1 not today.");
   EXPECT_EQ(node_of("q"), "a") << "the room of p is free for it";
+}
+
+TEST_F(LoopBindingTest, APodThatReserveLeftPendingComesBackWithoutBackoff) {
+  set_gates("SchedulerPopFromBackoffQ=false");
+  add_plugin();
+  add_nodes("a cpu=4");
+  add_pods("p cpu=1 label:wait=later");
+  add_pods("q cpu=1 label:wait=again");
+  open();
+  settle();
+  EXPECT_EQ(node_of("p"), "");
+  EXPECT_EQ(node_of("q"), "");
+  plugin.is_ready = true;
+  add_nodes("b cpu=1");
+  settle();
+  EXPECT_EQ(node_of("p"), "a");
+  EXPECT_EQ(node_of("q"), "") << "it backs off";
+  advance_s(2);
+  EXPECT_EQ(node_of("q"), "a");
 }
 
 TEST_F(LoopBindingTest, APodThatIsDeletedAtPermitGivesTheRoomBack) {

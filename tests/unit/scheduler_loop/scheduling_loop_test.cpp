@@ -179,12 +179,15 @@ class DoorPlugin : public DevicePlugin {
   bool take_new_data() const noexcept override { return std::exchange(taken_, published) != published; }
   void evaluate(const HostQuery&, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override {
     if (taken_ > 0) return;
-    for (std::size_t i = 0; i < nodes.size(); ++i) answers.refuse(i, StatusCode::kUnschedulable, {"the door is shut"});
+    for (std::size_t i = 0; i < nodes.size(); ++i) answers.refuse(i, code, {"the door is shut"});
   }
   Status filter_changed(const HostQuery&, const NodeInfo&, std::span<const Pod* const>,
                         std::span<const Pod* const>) const override {
-    return taken_ > 0 ? Status() : Status{StatusCode::kUnschedulable, "", {"the door is shut"}};
+    return taken_ > 0 ? Status() : Status{code, "", {"the door is shut"}};
   }
+  std::string_view name() const override { return plugin; }
+  std::string_view plugin = "DynamicResources";
+  StatusCode code = StatusCode::kUnschedulable;
   std::uint64_t published = 0;
 
  private:
@@ -203,6 +206,31 @@ TEST_F(SchedulingLoopTest, NewDataOfAPluginIsReadByTheNextAttempt) {
   advance_s(400);
   EXPECT_EQ(attempts, (Lines{"p unschedulable", "p scheduled"}));
 }
+
+class FilterCodeTest : public testing::TestWithParam<StatusCode>, public LoopFixture {};
+
+TEST_P(FilterCodeTest, PendingBringsAPodBackWithoutBackoff) {
+  set_gates("SchedulerPopFromBackoffQ=false");
+  const auto door = std::make_shared<DoorPlugin>();
+  door->code = GetParam();
+  door->plugin = "Door";  // of which every event may help
+  options.engine.host_plugins = {door};
+  for (Profile& profile : options.config.profiles)
+    profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)].push_back({"Door", 0});
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open();
+  settle();
+  EXPECT_EQ(attempts.back(), "p unschedulable");
+  door->published = 1;
+  add_nodes("b cpu=1");
+  settle();
+  EXPECT_EQ(attempts.back(), GetParam() == StatusCode::kPending ? "p scheduled" : "p unschedulable");
+  advance_s(2);
+  EXPECT_EQ(attempts.back(), "p scheduled");
+}
+INSTANTIATE_TEST_SUITE_P(Codes, FilterCodeTest, testing::Values(StatusCode::kUnschedulable, StatusCode::kPending),
+                         [](const auto& code) { return std::string(to_string(code.param)); });
 
 constexpr std::string_view kMissing =
     "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\"";
