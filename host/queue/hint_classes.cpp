@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string>
 
+#include "host/queue/reserve_more.h"
+
 namespace berth {
 namespace {
 
@@ -29,6 +31,7 @@ bool is_about(const RaisedEvent& raised, const Pod& pod) {
 }  // namespace
 
 std::uint32_t HintClasses::group_of(const PodRecord& record) {
+  reserve_more(groups_, groups_.size() + 1);
   const auto [at, is_new] =
       group_index_.try_emplace({record.unschedulable, record.pending, record.profile, record.gating_plugin},
                                static_cast<std::uint32_t>(groups_.size()));
@@ -50,7 +53,9 @@ std::uint32_t HintClasses::class_of(const PodRecord& record) {
 }
 
 std::uint32_t HintClasses::add_class(const PodRecord& record, std::uint32_t group, const Key& key) {
-  if (empty_classes_ > kEmptyClassesMin && empty_classes_ > by_key_.size() / 2) sweep();
+  by_key_.reserve_one();
+  classes_.reserve_one();
+  reserve_more(groups_[group].classes, groups_[group].classes.size() + 1);
   const std::uint32_t index = classes_.take();
   Class& added = classes_[index];
   added.is_free = false;
@@ -64,6 +69,7 @@ std::uint32_t HintClasses::add_class(const PodRecord& record, std::uint32_t grou
 }
 
 void HintClasses::sweep() {
+  if (empty_classes_ <= kEmptyClassesMin || empty_classes_ <= by_key_.size() / 2) return;
   for (Group& group : groups_)
     std::erase_if(group.classes, [this](std::uint32_t index) { return classes_[index].count == 0; });
   for (std::uint32_t index = 0; index < classes_.end(); ++index) {
@@ -76,9 +82,9 @@ void HintClasses::sweep() {
   empty_classes_ = 0;
 }
 
-void HintClasses::insert(std::uint32_t slot) {
+void HintClasses::insert(std::uint32_t slot, std::uint32_t hint_class) {
   PodRecord& record = records_[slot];
-  record.hint_class = class_of(record);
+  record.hint_class = hint_class;
   Class& joined = classes_[record.hint_class];
   if (joined.count++ == 0) --empty_classes_;
   joined.oldest_us = std::min(joined.oldest_us, record.info.timestamp_us);
@@ -101,8 +107,7 @@ void HintClasses::erase(std::uint32_t slot) {
   --size_;
 }
 
-Requeue HintClasses::decide(std::uint32_t slot, const RaisedEvent& raised) {
-  const PodRecord& record = records_[slot];
+Requeue HintClasses::decide(const PodRecord& record, const RaisedEvent& raised) {
   if (record.rejectors() == 0) return Requeue::kAfterBackoff;
   const bool is_own = is_about(raised, *record.info.pod);
   if (raised.event == kWildcardEvent) return raised.is_for_one_pod && !is_own ? Requeue::kSkip : Requeue::kAfterBackoff;
@@ -188,7 +193,7 @@ void HintClasses::take(std::uint32_t class_index, Requeue requeue, const RaisedE
   for (std::uint32_t slot = classes_[class_index].first; slot != PodRecord::kNone; slot = records_[slot].next) {
     const bool is_left_out = scope.except != nullptr && same_uid(*scope.except, *records_[slot].info.pod);
     if (slot == own || is_left_out) continue;
-    const Requeue decided = requeue == Requeue::kAskEach ? decide(slot, raised) : requeue;
+    const Requeue decided = requeue == Requeue::kAskEach ? decide(records_[slot], raised) : requeue;
     if (decided != Requeue::kSkip) decisions.push_back({slot, decided});
   }
 }
@@ -214,7 +219,7 @@ std::vector<HintClasses::Decision> HintClasses::decide_all(const RaisedEvent& ra
   const bool is_left_out = record.info.pod->priority > scope.priority_max ||
                            (scope.except != nullptr && same_uid(*scope.except, *record.info.pod)) ||
                            (record.is_gated() && !table_.is_registered_by(record.gating_plugin, raised.event));
-  const Requeue requeue = is_left_out ? Requeue::kSkip : decide(own, raised);
+  const Requeue requeue = is_left_out ? Requeue::kSkip : decide(record, raised);
   if (requeue != Requeue::kSkip) decisions.push_back({own, requeue});
   return decisions;
 }

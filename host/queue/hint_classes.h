@@ -43,14 +43,19 @@ class HintClasses {
   /// @param meter  is told how long hint functions take; null: nobody. Outlives the object
   void set_meter(SchedulingMeter* meter) { meter_ = meter; }
 
-  /// Puts the pod into the list of its class.
-  void insert(std::uint32_t slot);
+  /// The class of a pod that may be inserted; it stays until sweep().
+  std::uint32_t class_of(const PodRecord& record);
+  /// Puts the pod into the list of its class, class_of() it. Needs no memory.
+  void insert(std::uint32_t slot, std::uint32_t hint_class);
   void erase(std::uint32_t slot);
   std::size_t size() const { return size_; }
   std::size_t class_count() const { return by_key_.size(); }
 
+  /// Forgets classes without pods, if they are many. Call when no class_of() is to be used any more.
+  void sweep();
+
   /// One pod and one event, the pod waiting here or not.
-  Requeue decide(std::uint32_t slot, const RaisedEvent& raised);
+  Requeue decide(const PodRecord& record, const RaisedEvent& raised);
 
   struct Decision {
     std::uint32_t slot;
@@ -99,9 +104,7 @@ class HintClasses {
   using Matches = std::vector<HintTable::Match>;
 
   std::uint32_t group_of(const PodRecord& record);
-  std::uint32_t class_of(const PodRecord& record);
   std::uint32_t add_class(const PodRecord& record, std::uint32_t group, const Key& key);
-  void sweep();
   bool concerns(const Group& group, const Matches& matches, ClusterEvent event) const;
   /// @param waiting  the one pod that is meant; null: all of the class but the one that the event is about
   Requeue decide(std::uint32_t class_index, const Matches& matches, const RaisedEvent& raised, const Pod* waiting);

@@ -34,6 +34,7 @@ class HintTable {
   /// @throws std::length_error when the profiles have more than 64 plugins between them
   explicit HintTable(std::vector<QueueProfile> profiles);
 
+  std::size_t profile_count() const { return profiles_.size(); }
   std::uint16_t profile_of(std::string_view scheduler_name) const;
   const Framework& framework(std::uint16_t profile) const { return *profiles_[profile].framework; }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/queue/queue_counts.h"
+#include "host/queue/reserve_more.h"
 
 namespace berth {
 namespace {
@@ -18,6 +19,12 @@ QueueLabel label_of(const RaisedEvent& raised) {
 
 std::uint32_t InFlight::find(std::string_view uid) const {
   return by_uid_.find(hash_of_uid(uid), [&](std::uint32_t slot) { return has_uid(*entries_[slot].pod, uid); });
+}
+
+void InFlight::make_room(std::size_t count) {
+  by_uid_.reserve_one();
+  reserve_more(entries_, entries_.size() + count);
+  reserve_more(free_, entries_.capacity());
 }
 
 std::uint32_t InFlight::append(Entry entry) {
@@ -41,12 +48,13 @@ void InFlight::unlink(std::uint32_t slot) {
   free_.push_back(slot);
 }
 
-void InFlight::add_pod(PodPtr pod) {
-  const std::uint32_t hash = hash_of_uid(pod->uid());
-  by_uid_.insert(hash, append({std::move(pod), nullptr, kNone, kNone}));
+void InFlight::add_pod(PodPtr pod, std::string_view uid) {
+  make_room(1);
+  by_uid_.insert(hash_of_uid(uid), append({std::move(pod), nullptr, kNone, kNone}));
 }
 
 void InFlight::add_event(std::shared_ptr<const RaisedEvent> event) {
+  make_room(1);
   append({nullptr, std::move(event), kNone, kNone});
   ++event_count_;
 }

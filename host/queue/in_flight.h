@@ -21,8 +21,10 @@ class InFlight {
   std::size_t pod_count() const { return by_uid_.size(); }
   std::size_t event_count() const { return event_count_; }
 
+  /// The next `count` calls of add_pod() and add_event() need no memory afterwards.
+  void make_room(std::size_t count);
   /// The pod must not be there.
-  void add_pod(PodPtr pod);
+  void add_pod(PodPtr pod, std::string_view uid);
   void add_event(std::shared_ptr<const RaisedEvent> event);
   /// Removes the pod's marker, and the events that no other pod has to look at. A pod that is not there has no effect.
   void remove_pod(std::string_view uid);
@@ -47,7 +49,7 @@ class InFlight {
   void unlink(std::uint32_t slot);
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_;  ///< with room for every entry
   SlotIndex by_uid_;
   std::uint32_t first_ = kNone;
   std::uint32_t last_ = kNone;

@@ -25,8 +25,16 @@ class Nominator {
   /// @param lister  absent: every pod exists and has no node
   explicit Nominator(PodLister lister = nullptr) : lister_(std::move(lister)) {}
 
+  /// A change that was made ready: apply() needs no memory for it. Void behind another apply().
+  class Change;
+  void apply(Change change);
+
   /// An earlier nomination ends, and a node without a name makes no other one. @param node  absent: what the pod's
   /// status names, if it names one
+  Change addition(const PodPtr& pod, const std::optional<std::string>& node);
+  /// @param keeps  a nomination stays that neither version's status names
+  Change update_of(const Pod& before, const PodPtr& after, bool keeps = true);
+  Change removal(const Pod& pod) const;
   void add(const PodPtr& pod, const std::optional<std::string>& node);
   void update(const Pod& before, const PodPtr& after);
   void remove(const Pod& pod);
@@ -42,12 +50,24 @@ class Nominator {
     std::string node;
     std::uint64_t order;  ///< key in pods_on_[node]
   };
+  using ByUid = std::unordered_map<std::string, Nomination>;
+  using PodsOfNode = std::map<std::uint64_t, PodPtr>;
+  using ByNode = std::unordered_map<std::string, PodsOfNode>;
 
   PodLister lister_;
-  std::unordered_map<std::string, Nomination> nominations_;  ///< by uid
+  ByUid nominations_;
   /// By node, and there by order: many pods may be nominated for one large node, and each of them leaves alone.
-  std::unordered_map<std::string, std::map<std::uint64_t, PodPtr>> pods_on_;
+  ByNode pods_on_;
   std::uint64_t next_order_ = 0;
+};
+
+class Nominator::Change {
+ private:
+  friend class Nominator;
+  std::vector<ByUid::const_iterator> removed_;  ///< nominations that end
+  ByUid::node_type added_;                      ///< empty: there is none
+  ByNode::node_type node_;                      ///< of `added_`, without pods
+  PodsOfNode::node_type pod_;                   ///< of `added_`
 };
 
 }  // namespace berth

@@ -10,12 +10,13 @@ std::uint32_t PodRecords::find(const Pod& pod) const {
                        [&](std::uint32_t slot) { return same_name(*records_[slot].info.pod, pod); });
 }
 
-std::uint32_t PodRecords::create(QueuedPodInfo info) {
+std::uint32_t PodRecords::create(PodRecord record) {
+  reserve_one();
+  const Pod& pod = *record.info.pod;
+  record.name_hash = hash_of_name(pod.namespace_, pod.name);
   const std::uint32_t slot = records_.take();
-  PodRecord& record = records_[slot];
-  record.name_hash = hash_of_name(info.pod->namespace_, info.pod->name);
-  record.info = std::move(info);
   by_name_.insert(record.name_hash, slot);
+  records_[slot] = std::move(record);
   return slot;
 }
 

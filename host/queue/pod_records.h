@@ -46,8 +46,13 @@ class PodRecords {
   const PodRecord& operator[](std::uint32_t slot) const { return records_[slot]; }
 
   std::uint32_t find(const Pod& pod) const;
+  /// The next create() needs no memory afterwards.
+  void reserve_one() {
+    records_.reserve_one();
+    by_name_.reserve_one();
+  }
   /// No other pod of the queue has the name.
-  std::uint32_t create(QueuedPodInfo info);
+  std::uint32_t create(PodRecord record);
   QueuedPodInfo destroy(std::uint32_t slot);
   std::size_t size() const { return by_name_.size(); }
 

@@ -29,7 +29,8 @@ QueueLabel QueueCounts::label_of(Code code) {
 std::map<std::pair<std::string, std::string>, std::uint64_t> QueueCounts::incoming() const {
   std::map<std::pair<std::string, std::string>, std::uint64_t> named;
   for (const auto& [key, count] : incoming_)
-    named[{std::string(kQueueNames[static_cast<std::size_t>(key.first)]), to_string(label_of(key.second))}] = count;
+    if (count > 0)
+      named[{std::string(kQueueNames[static_cast<std::size_t>(key.first)]), to_string(label_of(key.second))}] = count;
   return named;
 }
 

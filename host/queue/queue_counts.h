@@ -34,6 +34,8 @@ class QueueCounts {
  public:
   enum class Queue : std::uint8_t { kActive, kBackoff, kUnschedulable };
 
+  /// count() of the same needs no memory afterwards.
+  void make_room(Queue queue, const QueueLabel& label) { incoming_[{queue, code_of(label)}]; }
   void count(Queue queue, const QueueLabel& label) { ++incoming_[{queue, code_of(label)}]; }
   /// queue_incoming_pods_total: [{"active", "NodeAdd"}] and so on.
   std::map<std::pair<std::string, std::string>, std::uint64_t> incoming() const;

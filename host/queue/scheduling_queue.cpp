@@ -8,6 +8,7 @@
 #include "host/config/unbuilt_gates.h"
 #include "host/objects/errors.h"
 #include "host/queue/change_events.h"
+#include "host/queue/reserve_more.h"
 
 namespace berth {
 namespace {
@@ -47,7 +48,8 @@ SchedulingQueue::SchedulingQueue(std::vector<QueueProfile> profiles, const Queue
       next_leftover_flush_us_(clock.now_us()),
       table_(std::move(profiles)),
       sort_(table_.framework(0).queue_sort()),
-      nominator_(options.lister) {
+      nominator_(options.lister),
+      rejected_(table_.profile_count()) {
   if (sort_ == nullptr) throw std::invalid_argument("the first profile of the queue has no QueueSort plugin");
 }
 
@@ -57,190 +59,100 @@ bool SchedulingQueue::has_profile(std::string_view scheduler_name) const {
   return table_.profile_of(scheduler_name) != HintTable::kUnknownProfile;
 }
 
-// Order.
-
-bool SchedulingQueue::sorts_before(std::uint32_t a, std::uint32_t b) const {
-  const PodRecord& x = records_[a];
-  const PodRecord& y = records_[b];
-  const QueuedPod first{x.info.pod.get(), x.info.timestamp_us};
-  const QueuedPod second{y.info.pod.get(), y.info.timestamp_us};
-  if (sort_->less(first, second)) return true;
-  return !sort_->less(second, first) && x.order < y.order;
-}
-
-bool SchedulingQueue::ends_before(std::uint32_t a, std::uint32_t b, bool then_sorted) {
-  const std::int64_t first_us = expiry_us(a);
-  const std::int64_t second_us = expiry_us(b);
-  if (first_us != second_us) return first_us < second_us;
-  return then_sorted ? sorts_before(a, b) : records_[a].order < records_[b].order;
-}
-
-std::int64_t SchedulingQueue::expiry_us(std::uint32_t slot) {
-  PodRecord& record = records_[slot];
-  if (record.expiry_us != PodRecord::kExpiryUnknownUs) return record.expiry_us;
-  const QueuedPodInfo& info = record.info;
-  const std::uint32_t count = info.consecutive_errors > 0 ? info.consecutive_errors : info.unschedulable_count;
-  return record.expiry_us = backoff_.expiry_us(info.timestamp_us, count);
-}
-
-// Records and containers.
-
-std::uint32_t SchedulingQueue::create(QueuedPodInfo info) {
-  const std::uint16_t profile = table_.profile_of(info.pod->spec->scheduler_name);
-  const std::uint32_t slot = records_.create(std::move(info));
-  records_[slot].profile = profile;
-  records_[slot].order = next_order_++;
-  return slot;
-}
-
-void SchedulingQueue::detach(std::uint32_t slot) {
-  PodRecord& record = records_[slot];
-  switch (record.place) {
-    case Place::kNone:
-      break;
-    case Place::kActive:
-      active_.remove(slot);
-      break;
-    case Place::kBackoff:
-      backoff_queue_.remove(slot);
-      break;
-    case Place::kErrorBackoff:
-      error_queue_.remove(slot);
-      break;
-    case Place::kUnschedulable:
-      classes_.erase(slot);
-      if (record.is_gated()) --gated_;
-      break;
-    case Place::kHeld:
-      records_[held_.back()].position = record.position;
-      held_[record.position] = held_.back();
-      held_.pop_back();
-      break;
-  }
-  record.place = Place::kNone;
-}
-
-void SchedulingQueue::drop(std::uint32_t slot) {
-  detach(slot);
-  set_rejectors(slot, 0, 0);
-  records_.destroy(slot);
-}
-
-void SchedulingQueue::set_rejectors(std::uint32_t slot, PluginSet unschedulable, PluginSet pending) {
-  PodRecord& record = records_[slot];
-  const PluginSet before = record.rejectors();
-  record.unschedulable = unschedulable;
-  record.pending = pending;
-  for (PluginSet changed = before ^ record.rejectors(); changed != 0; changed &= changed - 1) {
-    const auto plugin = static_cast<std::uint8_t>(std::countr_zero(changed));
-    std::uint64_t& count = rejected_[{plugin, record.profile}];
-    (before >> plugin & 1u) != 0 ? --count : ++count;
-  }
-}
-
-void SchedulingQueue::run_pre_enqueue(std::uint32_t slot) {
-  PodRecord& record = records_[slot];
-  if (record.profile == HintTable::kUnknownProfile) return;
-  const Framework& framework = table_.framework(record.profile);
-  if (!framework.has_plugins(ExtensionPoint::kPreEnqueue)) return;
-  const std::string_view last = record.is_gated() ? std::string_view(table_.name_of(record.gating_plugin)) : "";
-  const Status status = framework.run_pre_enqueue(*record.info.pod, last);
-  record.gating_plugin = PodRecord::kNotGated;
-  if (status.ok()) return;
-  record.gating_plugin = table_.number_of(status.plugin);
-  set_rejectors(slot, record.unschedulable | PluginSet{1} << record.gating_plugin, record.pending);
-}
-
-SchedulingQueue::Place SchedulingQueue::to_active(std::uint32_t slot, const QueueLabel& label, bool from_backoff) {
-  if (!(pops_from_backoff_ && from_backoff)) run_pre_enqueue(slot);
-  PodRecord& record = records_[slot];
-  if (record.is_gated()) return to_unschedulable(slot, label);
-  if (record.info.initial_attempt_us == kNotYetUs) record.info.initial_attempt_us = clock_.now_us();
-  active_.push(slot);
-  counts_.count(QueueCounts::Queue::kActive, label);
-  if (label == kPodAdd || label == kPodUpdate) nominator_.add(record.info.pod, std::nullopt);
-  return record.place = Place::kActive;
-}
-
-SchedulingQueue::Place SchedulingQueue::to_backoff(std::uint32_t slot, const QueueLabel& label) {
-  if (pops_from_backoff_) run_pre_enqueue(slot);
-  PodRecord& record = records_[slot];
-  if (pops_from_backoff_ && record.is_gated()) return to_unschedulable(slot, label);
-  counts_.count(QueueCounts::Queue::kBackoff, label);
-  if (record.rejectors() == 0) {
-    error_queue_.push(slot);
-    return record.place = Place::kErrorBackoff;
-  }
-  backoff_queue_.push(slot);
-  return record.place = Place::kBackoff;
-}
-
-SchedulingQueue::Place SchedulingQueue::to_unschedulable(std::uint32_t slot, const QueueLabel& label) {
-  counts_.count(QueueCounts::Queue::kUnschedulable, label);
-  return wait_unschedulable(slot);
-}
-
-SchedulingQueue::Place SchedulingQueue::wait_unschedulable(std::uint32_t slot) {
-  PodRecord& record = records_[slot];
-  classes_.insert(slot);
-  if (record.is_gated()) ++gated_;
-  return record.place = Place::kUnschedulable;
-}
-
-SchedulingQueue::Place SchedulingQueue::place(std::uint32_t slot, Requeue requeue, const QueueLabel& label) {
-  if (requeue == Requeue::kSkip) return to_unschedulable(slot, label);
-  if (requeue == Requeue::kAfterBackoff && is_backing_off(slot)) return to_backoff(slot, label);
-  return to_active(slot, label, false);
-}
-
 // Pods come, change and go.
 
-void SchedulingQueue::add(const PodPtr& pod) {
+void SchedulingQueue::add(const PodPtr& pod) { add(pod, kPodAdd); }
+
+void SchedulingQueue::add(const PodPtr& pod, const QueueLabel& label) {
+  PodRecord record = new_record({.pod = pod, .timestamp_us = clock_.now_us()});
+  const Entry entry = to_active(record, label, false);
+  Nominator::Change nomination;
+  if (entry.place == Place::kActive) nomination = nominator_.addition(pod, std::nullopt);
   const std::uint32_t known = records_.find(*pod);
+  records_.reserve_one();
+  make_room({&entry, 1});
+  // Nothing below needs memory.
   if (known != PodRecords::kNone) drop(known);
-  QueuedPodInfo info;
-  info.pod = pod;
-  info.timestamp_us = clock_.now_us();
-  to_active(create(std::move(info)), kPodAdd, false);
+  enter(create(std::move(record)), entry);
+  nominator_.apply(std::move(nomination));
+  classes_.sweep();
 }
 
 void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   const std::vector<ClusterEvent> events = pod_change_events(*before, *after, release_);
   if (in_flight_.contains(after->uid())) {
+    std::vector<std::shared_ptr<const RaisedEvent>> raised;
     for (const ClusterEvent event : events)
-      in_flight_.add_event(
+      raised.push_back(
           std::make_shared<const RaisedEvent>(RaisedEvent{event, {.old_pod = before, .new_pod = after}, false}));
+    in_flight_.make_room(raised.size());
+    for (auto& event : raised) in_flight_.add_event(std::move(event));
     return;
   }
   const std::uint32_t slot = records_.find(*after);
-  if (slot == PodRecords::kNone) {
-    QueuedPodInfo info;
-    info.pod = after;
-    info.timestamp_us = clock_.now_us();
-    to_active(create(std::move(info)), kPodUpdate, false);
-    return;
-  }
+  if (slot == PodRecords::kNone) return add(after, kPodUpdate);
   if (records_[slot].place == Place::kUnschedulable) return update_unschedulable(slot, before, after, events);
   if (records_[slot].place == Place::kHeld) return update_held(slot, before, after, events.front());
+  update_waiting(slot, before, after);
+}
+
+/// Of a pod that is active or backs off.
+void SchedulingQueue::update_waiting(std::uint32_t slot, const PodPtr& before, const PodPtr& after) {
+  Nominator::Change nomination = nominator_.update_of(*before, after);
   records_[slot].info.pod = after;
   if (records_[slot].place == Place::kActive) active_.fix(slot);
   if (records_[slot].place == Place::kBackoff) backoff_queue_.fix(slot);
   if (records_[slot].place == Place::kErrorBackoff) error_queue_.fix(slot);
-  nominator_.update(*before, after);
+  nominator_.apply(std::move(nomination));
 }
 
 void SchedulingQueue::update_unschedulable(std::uint32_t slot, const PodPtr& before, const PodPtr& after,
                                            std::span<const ClusterEvent> events) {
+  PodRecord record = records_[slot];
+  record.info.pod = after;
+  record.hint_class = PodRecord::kNone;
+  std::vector<Entry> entries;  // the last one is where it stays
+  for (const ClusterEvent event : events) {
+    const Requeue requeue = classes_.decide(record, {event, {.old_pod = before, .new_pod = after}, false});
+    if (requeue == Requeue::kSkip) continue;
+    const Entry& entry = entries.emplace_back(to(record, requeue, {QueueLabel::Move::kEvent, event}));
+    if (entry.place != Place::kUnschedulable) break;
+    record.gating_plugin = entry.gating_plugin;
+    record.unschedulable = entry.unschedulable;
+    record.pending = entry.pending;
+  }
+  if (entries.empty() || entries.back().place == Place::kUnschedulable) {
+    entries.push_back(to_unschedulable(record, {}));
+    entries.back().is_counted = false;
+  }
+  const Entry& last = entries.back();
+  const bool is_as_new = last.place == Place::kActive && last.label == kPodUpdate;
+  Nominator::Change nomination = nominator_.update_of(*before, after, !is_as_new);
+  make_room(entries);
+  // Nothing below needs memory.
   detach(slot);
   records_[slot].info.pod = after;
-  nominator_.update(*before, after);
-  for (const ClusterEvent event : events) {
-    const Requeue requeue = classes_.decide(slot, {event, {.old_pod = before, .new_pod = after}, false});
-    if (requeue == Requeue::kSkip) continue;
-    if (place(slot, requeue, {QueueLabel::Move::kEvent, event}) != Place::kUnschedulable) return;
-    detach(slot);
+  for (const Entry& passed : std::span(entries).first(entries.size() - 1))
+    counts_.count(QueueCounts::Queue::kUnschedulable, passed.label);
+  enter(slot, last);
+  nominator_.apply(std::move(nomination));
+  classes_.sweep();
+}
+
+void SchedulingQueue::update_held(std::uint32_t slot, const PodPtr& before, const PodPtr& after, ClusterEvent event) {
+  Nominator::Change nomination = nominator_.update_of(*before, after);
+  if (asks_the_same(*records_[slot].info.pod, *after)) {
+    records_[slot].info.pod = after;
+    return nominator_.apply(std::move(nomination));
   }
-  wait_unschedulable(slot);
+  PodRecord record = records_[slot];
+  record.info.pod = after;
+  const Entry entry = to(record, Requeue::kAfterBackoff, {QueueLabel::Move::kEvent, event});
+  make_room({&entry, 1});
+  // Nothing below needs memory.
+  records_[slot].info.pod = after;
+  nominator_.apply(std::move(nomination));
+  move({&slot, 1}, {&entry, 1});
 }
 
 void SchedulingQueue::remove(const Pod& pod) {
@@ -255,30 +167,29 @@ void SchedulingQueue::activate(std::span<const PodPtr> pods) {
 
 void SchedulingQueue::activate(const PodPtr& pod) {
   const std::uint32_t slot = records_.find(*pod);
-  if (slot != PodRecords::kNone && records_[slot].place == Place::kHeld) return;
-  if (slot != PodRecords::kNone && records_[slot].place != Place::kActive) {
-    const bool from_backoff = records_[slot].place != Place::kUnschedulable;
-    detach(slot);
-    if (to_active(slot, kForceActivate, from_backoff) == Place::kActive) return;
+  const Place place = slot == PodRecords::kNone ? Place::kNone : records_[slot].place;
+  if (place == Place::kHeld) return;
+  const bool is_in_flight = in_flight_.contains(pod->uid());
+  std::shared_ptr<const RaisedEvent> raised;
+  if (is_in_flight) {
+    raised = std::make_shared<const RaisedEvent>(RaisedEvent{kWildcardEvent, {.new_pod = pod}, true});
+    in_flight_.make_room(1);
   }
-  if (in_flight_.contains(pod->uid()))
-    in_flight_.add_event(std::make_shared<const RaisedEvent>(RaisedEvent{kWildcardEvent, {.new_pod = pod}, true}));
+  if (place != Place::kNone && place != Place::kActive) {
+    const Entry entry = to_active(records_[slot], kForceActivate, place != Place::kUnschedulable);
+    make_room({&entry, 1});
+    move({&slot, 1}, {&entry, 1});
+    if (entry.place == Place::kActive) return;
+  }
+  if (is_in_flight) in_flight_.add_event(std::move(raised));
 }
 
 // Attempts.
 
-std::optional<std::uint32_t> SchedulingQueue::take_next() {
-  std::uint32_t slot = PodRecords::kNone;
-  if (!active_.empty()) {
-    slot = active_.top();
-  } else if (pops_from_backoff_ && !backoff_queue_.empty()) {
-    slot = backoff_queue_.top();
-    counts_.count(QueueCounts::Queue::kActive, kPopFromBackoffQ);
-  } else {
-    return std::nullopt;
-  }
-  detach(slot);
-  return slot;
+/// The pod that is tried next; kNone: none is ready.
+std::uint32_t SchedulingQueue::next() const {
+  if (!active_.empty()) return active_.top();
+  return pops_from_backoff_ && !backoff_queue_.empty() ? backoff_queue_.top() : PodRecords::kNone;
 }
 
 std::vector<PodPtr> SchedulingQueue::head(std::size_t count) const {
@@ -290,13 +201,18 @@ std::vector<PodPtr> SchedulingQueue::head(std::size_t count) const {
 }
 
 std::optional<QueuedPodInfo> SchedulingQueue::pop() {
-  while (const std::optional<std::uint32_t> slot = take_next()) {
-    const PodPtr pod = records_[*slot].info.pod;
-    set_rejectors(*slot, 0, 0);
-    QueuedPodInfo info = records_.destroy(*slot);
-    if (in_flight_.contains(pod->uid())) continue;  // attempted already, under another name
+  in_flight_.make_room(1);
+  counts_.make_room(QueueCounts::Queue::kActive, kPopFromBackoffQ);
+  for (std::uint32_t slot = next(); slot != PodRecords::kNone; slot = next()) {
+    const std::string uid = records_[slot].info.pod->uid();
+    // Nothing below needs memory.
+    if (records_[slot].place == Place::kBackoff) counts_.count(QueueCounts::Queue::kActive, kPopFromBackoffQ);
+    detach(slot);
+    set_rejectors(slot, 0, 0);
+    QueuedPodInfo info = records_.destroy(slot);
+    if (in_flight_.contains(uid)) continue;  // attempted already, under another name
     ++info.attempts;
-    in_flight_.add_pod(pod);
+    in_flight_.add_pod(info.pod, uid);
     ++cycle_;
     return info;
   }
@@ -304,57 +220,30 @@ std::optional<QueuedPodInfo> SchedulingQueue::pop() {
 }
 
 bool SchedulingQueue::add_failed(QueuedPodInfo info, const Rejectors& rejectors) {
-  const PluginSet unschedulable = table_.set_of(rejectors.unschedulable);
-  const PluginSet pending = table_.set_of(rejectors.pending);
   const PodPtr pod = info.pod;
-  const bool is_new = records_.find(*pod) == PodRecords::kNone;
-  if (is_new) {
-    const bool is_error = (unschedulable | pending) == 0;
-    info.consecutive_errors = is_error ? info.consecutive_errors + 1 : 0;
-    if (!is_error) ++info.unschedulable_count;
-    info.timestamp_us = clock_.now_us();
-    info.was_flushed = false;
-    const std::uint32_t slot = create(std::move(info));
-    set_rejectors(slot, unschedulable, pending);
-    if (rejectors.until_changed) {
-      hold(slot);
-    } else {
-      place(slot, replay(slot), kAttemptFailure);
-    }
+  const std::string uid = pod->uid();
+  if (records_.find(*pod) != PodRecords::kNone) {
+    done(uid);
+    return false;
   }
-  done(pod->uid());
-  return is_new;
-}
-
-Requeue SchedulingQueue::replay(std::uint32_t slot) {
-  const PodRecord& record = records_[slot];
-  const std::string uid = record.info.pod->uid();
-  if (record.rejectors() == 0 || !in_flight_.contains(uid)) return Requeue::kAfterBackoff;
-  Requeue strongest = Requeue::kSkip;
-  for (const std::shared_ptr<const RaisedEvent>& event : in_flight_.events_since(uid)) {
-    const Requeue requeue = classes_.decide(slot, *event);
-    if (requeue == Requeue::kImmediately) return requeue;
-    if (requeue == Requeue::kAfterBackoff) strongest = requeue;
-    if (strongest != Requeue::kSkip && record.pending == 0) break;
-  }
-  return strongest;
-}
-
-// Pods that nothing but a change of their own helps.
-
-SchedulingQueue::Place SchedulingQueue::hold(std::uint32_t slot) {
-  counts_.count(QueueCounts::Queue::kUnschedulable, kAttemptFailure);
-  records_[slot].position = static_cast<std::uint32_t>(held_.size());
-  held_.push_back(slot);
-  return records_[slot].place = Place::kHeld;
-}
-
-void SchedulingQueue::update_held(std::uint32_t slot, const PodPtr& before, const PodPtr& after, ClusterEvent event) {
-  const bool changed = !asks_the_same(*std::exchange(records_[slot].info.pod, after), *after);
-  nominator_.update(*before, after);
-  if (!changed) return;
-  detach(slot);
-  place(slot, Requeue::kAfterBackoff, {QueueLabel::Move::kEvent, event});
+  PodRecord record = new_record(std::move(info));
+  record.unschedulable = table_.set_of(rejectors.unschedulable);
+  record.pending = table_.set_of(rejectors.pending);
+  const bool is_error = record.rejectors() == 0;
+  record.info.consecutive_errors = is_error ? record.info.consecutive_errors + 1 : 0;
+  if (!is_error) ++record.info.unschedulable_count;
+  record.info.timestamp_us = clock_.now_us();
+  record.info.was_flushed = false;
+  const Entry entry = rejectors.until_changed ? as_it_is(record, Place::kHeld, kAttemptFailure)
+                                              : to(record, replay(record, uid), kAttemptFailure);
+  records_.reserve_one();
+  make_room({&entry, 1});
+  // Nothing below needs memory.
+  record.unschedulable = record.pending = 0;  // enter() counts them
+  enter(create(std::move(record)), entry);
+  done(uid);
+  classes_.sweep();
+  return true;
 }
 
 void SchedulingQueue::note_told_condition(const Pod& pod, std::uint64_t told) {
@@ -366,22 +255,38 @@ void SchedulingQueue::note_told_condition(const Pod& pod, std::uint64_t told) {
 void SchedulingQueue::forget_told_condition(const Pod& pod) {
   const std::uint32_t slot = records_.find(pod);
   if (slot == PodRecords::kNone || !same_uid(*records_[slot].info.pod, pod)) return;
+  if (records_[slot].place == Place::kHeld) {  // else nothing would tell it again
+    const Entry entry = to(records_[slot], Requeue::kAfterBackoff, kAttemptFailure);
+    make_room({&entry, 1});
+    move({&slot, 1}, {&entry, 1});
+  }
   records_[slot].info.told_condition = 0;
-  if (records_[slot].place != Place::kHeld) return;
-  detach(slot);  // else nothing would tell it again
-  place(slot, Requeue::kAfterBackoff, kAttemptFailure);
 }
 
 // Events and time.
 
-void SchedulingQueue::move_on_event(ClusterEvent event, const EventObjects& objects, const EventScope& scope) {
-  if (!table_.is_of_interest(event)) return;
-  const auto raised = std::make_shared<const RaisedEvent>(RaisedEvent{event, objects, false});
-  for (const auto& [slot, requeue] : classes_.decide_all(*raised, scope)) {
-    detach(slot);
-    place(slot, requeue, {QueueLabel::Move::kEvent, event});
+void SchedulingQueue::move_on_events(std::span<const ClusterEvent> events, const EventObjects& objects,
+                                     const EventScope& scope) {
+  std::vector<std::shared_ptr<const RaisedEvent>> all;
+  std::vector<std::uint32_t> slots;
+  std::vector<Entry> entries;
+  for (const ClusterEvent event : events) {
+    if (!table_.is_of_interest(event)) continue;
+    all.push_back(std::make_shared<const RaisedEvent>(RaisedEvent{event, objects, false}));
+    std::vector<std::uint32_t> moved = slots;  // by the events before
+    std::ranges::sort(moved);
+    for (const auto& [slot, requeue] : classes_.decide_all(*all.back(), scope)) {
+      if (std::ranges::binary_search(moved, slot)) continue;
+      slots.push_back(slot);
+      entries.push_back(to(records_[slot], requeue, {QueueLabel::Move::kEvent, event}));
+    }
   }
-  if (in_flight_.pod_count() > 0) in_flight_.add_event(raised);
+  make_room(entries);
+  if (in_flight_.pod_count() == 0) all.clear();
+  in_flight_.make_room(all.size());
+  // Nothing below needs memory.
+  move(slots, entries);
+  for (auto& raised : all) in_flight_.add_event(std::move(raised));
 }
 
 std::int64_t SchedulingQueue::next_flush_us() const {
@@ -409,26 +314,36 @@ void SchedulingQueue::flush() {
 }
 
 void SchedulingQueue::flush_backoff() {
-  const auto flush = [this](const auto& queue) {
-    while (!queue.empty() && !is_backing_off(queue.top())) {
-      const std::uint32_t slot = queue.top();
-      detach(slot);
-      to_active(slot, kBackoffComplete, true);
+  std::vector<std::uint32_t> slots;
+  std::vector<Entry> entries;
+  const auto flush = [&](const auto& queue) {
+    const auto is_over = [&](std::uint32_t slot, std::size_t /*before*/) { return !is_backing_off(records_[slot]); };
+    for (const std::uint32_t slot : queue.first_while(is_over)) {
+      slots.push_back(slot);
+      entries.push_back(to_active(records_[slot], kBackoffComplete, true));
     }
   };
   flush(backoff_queue_);
   flush(error_queue_);
+  make_room(entries);
+  move(slots, entries);
 }
 
 void SchedulingQueue::flush_leftovers() {
   bool any = false;
-  for (const std::uint32_t slot : classes_.older_than(clock_.now_us() - max_unschedulable_us_, any)) {
-    detach(slot);
-    records_[slot].info.was_flushed = true;
-    place(slot, Requeue::kAfterBackoff, kUnschedulableTimeout);
-  }
-  if (any && in_flight_.pod_count() > 0)
-    in_flight_.add_event(std::make_shared<const RaisedEvent>(RaisedEvent{kWildcardEvent, {}, false}));
+  const std::vector<std::uint32_t> slots = classes_.older_than(clock_.now_us() - max_unschedulable_us_, any);
+  std::vector<Entry> entries;
+  for (const std::uint32_t slot : slots)
+    entries.push_back(to(records_[slot], Requeue::kAfterBackoff, kUnschedulableTimeout));
+  const bool tells = any && in_flight_.pod_count() > 0;
+  std::shared_ptr<const RaisedEvent> raised;
+  if (tells) raised = std::make_shared<const RaisedEvent>(RaisedEvent{kWildcardEvent, {}, false});
+  if (tells) in_flight_.make_room(1);
+  make_room(entries);
+  // Nothing below needs memory.
+  move(slots, entries);
+  for (const std::uint32_t slot : slots) records_[slot].info.was_flushed = true;
+  if (tells) in_flight_.add_event(std::move(raised));
 }
 
 }  // namespace berth

@@ -3,7 +3,8 @@
 
 // Pending pods between their attempts: docs/behaviour/scheduler-core.md 1. Pops the pod that is to be tried next, and
 // knows when a pod that failed is worth another try. Starts no thread and never waits: who drives it calls flush() when
-// next_flush_us() has come, and pop() when something may have become ready. One call at a time.
+// next_flush_us() has come, and pop() when something may have become ready. One call at a time. A call that throws has
+// changed nothing; flush() and activate() are several.
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,7 @@
 #include "host/queue/nominator.h"
 #include "host/queue/pod_records.h"
 #include "host/queue/queue_counts.h"
+#include "host/queue/rejected_pods.h"
 #include "host/queue/slot_heap.h"
 
 namespace berth {
@@ -61,6 +63,7 @@ class SchedulingQueue {
   void update(const PodPtr& before, const PodPtr& after);
   /// A pending pod is gone. An attempt that is under way continues.
   void remove(const Pod& pod);
+  /// Each pod by itself.
   void activate(std::span<const PodPtr> pods);
 
   /// The pods that pop() would give next, in order, at most `count` of them, while nothing else happens to the queue.
@@ -75,13 +78,17 @@ class SchedulingQueue {
   void done(std::string_view uid) { in_flight_.remove_pod(uid); }
 
   /// Something happened outside: 1.9.
-  void move_on_event(ClusterEvent event, const EventObjects& objects, const EventScope& scope = {});
+  void move_on_event(ClusterEvent event, const EventObjects& objects, const EventScope& scope = {}) {
+    move_on_events({&event, 1}, objects, scope);
+  }
+  /// The events of one change, one after another.
+  void move_on_events(std::span<const ClusterEvent> events, const EventObjects& objects, const EventScope& scope = {});
 
   /// When flush() has something to look at next.
   std::int64_t next_flush_us() const;
   /// The same, where a pod waits for it; INT64_MAX when none does.
   std::int64_t next_wake_us() const;
-  /// What is due by the clock: backoffs that ended, every whole second, and leftovers, every 30 s.
+  /// What is due by the clock: backoffs that ended, every whole second, and leftovers, every 30 s. Two calls.
   void flush();
   void flush_backoff();
   void flush_leftovers();
@@ -140,29 +147,51 @@ class SchedulingQueue {
     bool less(std::uint32_t a, std::uint32_t b) const { return queue->ends_before(a, b, false); }
   };
 
+  /// A container that a pod is about to enter, and what PreEnqueue said of it: decided before anything changes, so that
+  /// a call for which there is no memory has changed nothing.
+  struct Entry {
+    Place place = Place::kNone;
+    QueueLabel label;
+    bool is_counted = true;
+    std::uint8_t gating_plugin = PodRecord::kNotGated;
+    PluginSet unschedulable = 0;
+    PluginSet pending = 0;
+    std::uint32_t hint_class = PodRecord::kNone;  ///< of kUnschedulable
+  };
+
   bool sorts_before(std::uint32_t a, std::uint32_t b) const;
   bool ends_before(std::uint32_t a, std::uint32_t b, bool then_sorted);
-  std::int64_t expiry_us(std::uint32_t slot);
-  bool is_backing_off(std::uint32_t slot) { return backoff_.is_backing_off(expiry_us(slot), clock_.now_us()); }
+  std::int64_t expiry_us(const PodRecord& record) const;
+  bool is_backing_off(const PodRecord& record) const {
+    return backoff_.is_backing_off(expiry_us(record), clock_.now_us());
+  }
 
-  std::uint32_t create(QueuedPodInfo info);
+  PodRecord new_record(QueuedPodInfo info) const;
+  // What a pod enters; these change nothing.
+  Entry to_active(const PodRecord& record, const QueueLabel& label, bool from_backoff);
+  Entry to_backoff(const PodRecord& record, const QueueLabel& label);
+  Entry to_unschedulable(const PodRecord& record, const QueueLabel& label);
+  Entry to(const PodRecord& record, Requeue requeue, const QueueLabel& label);
+  static Entry as_it_is(const PodRecord& record, Place place, const QueueLabel& label);
+  void run_pre_enqueue(const PodRecord& record, Entry& entry);
+  void find_class(const PodRecord& record, Entry& entry);
+  Requeue replay(const PodRecord& record, const std::string& uid);
+  /// Room for pods that enter(): nothing below needs memory.
+  void make_room(std::span<const Entry> entries);
+  std::uint32_t create(PodRecord record);
+  void enter(std::uint32_t slot, const Entry& entry);
   void detach(std::uint32_t slot);
   void drop(std::uint32_t slot);
   void set_rejectors(std::uint32_t slot, PluginSet unschedulable, PluginSet pending);
-  void run_pre_enqueue(std::uint32_t slot);
-  Place to_active(std::uint32_t slot, const QueueLabel& label, bool from_backoff);
-  Place to_backoff(std::uint32_t slot, const QueueLabel& label);
-  Place to_unschedulable(std::uint32_t slot, const QueueLabel& label);
-  /// The same for a pod that has not moved, and is not counted.
-  Place wait_unschedulable(std::uint32_t slot);
-  Place place(std::uint32_t slot, Requeue requeue, const QueueLabel& label);
-  Requeue replay(std::uint32_t slot);
-  Place hold(std::uint32_t slot);
+
+  void add(const PodPtr& pod, const QueueLabel& label);
+  void move(std::span<const std::uint32_t> slots, std::span<const Entry> entries);
+  void update_waiting(std::uint32_t slot, const PodPtr& before, const PodPtr& after);
   void update_held(std::uint32_t slot, const PodPtr& before, const PodPtr& after, ClusterEvent event);
   void activate(const PodPtr& pod);
   void update_unschedulable(std::uint32_t slot, const PodPtr& before, const PodPtr& after,
                             std::span<const ClusterEvent> events);
-  std::optional<std::uint32_t> take_next();
+  std::uint32_t next() const;
 
   Backoff backoff_;
   std::int64_t max_unschedulable_us_;
@@ -183,8 +212,8 @@ class SchedulingQueue {
   InFlight in_flight_;
   Nominator nominator_;
   QueueCounts counts_;
-  std::map<std::pair<std::uint8_t, std::uint16_t>, std::uint64_t> rejected_;  ///< by plugin and profile
-  std::size_t gated_ = 0;                                                     ///< in the unschedulable set
+  RejectedPods rejected_;
+  std::size_t gated_ = 0;  ///< in the unschedulable set
   std::uint64_t cycle_ = 0;
   std::uint64_t next_order_ = 0;
 };

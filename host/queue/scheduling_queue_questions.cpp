@@ -40,11 +40,9 @@ SchedulingQueue::Sizes SchedulingQueue::sizes() const {
 std::map<std::pair<std::string, std::string>, std::uint64_t> SchedulingQueue::unschedulable_by_plugin(
     bool keeps_zeros) const {
   std::map<std::pair<std::string, std::string>, std::uint64_t> named;
-  for (const auto& [key, count] : rejected_) {
-    const bool is_known = key.second != HintTable::kUnknownProfile;
-    if ((count > 0 || keeps_zeros) && is_known)
-      named[{table_.name_of(key.first), table_.framework(key.second).profile_name()}] = count;
-  }
+  rejected_.for_each_ever([&](std::uint8_t plugin, std::uint16_t profile, std::uint64_t count) {
+    if (count > 0 || keeps_zeros) named[{table_.name_of(plugin), table_.framework(profile).profile_name()}] = count;
+  });
   return named;
 }
 

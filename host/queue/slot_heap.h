@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/queue/reserve_more.h"
+
 namespace berth {
 
 /// A binary heap of numbered records. Each record knows its position, so that it can leave from anywhere.
@@ -23,6 +25,11 @@ class SlotHeap {
 
   /// The first `count` records, in order, or all.
   std::vector<std::uint32_t> first(std::size_t count) const {
+    return first_while([&](std::uint32_t /*slot*/, std::size_t taken) { return taken < count; });
+  }
+  /// Records in order up to the first for which takes(record, number of those before it) says no.
+  template <class Takes>
+  std::vector<std::uint32_t> first_while(Takes takes) const {
     std::vector<std::uint32_t> sorted;
     std::vector<std::uint32_t> next;  // a heap too: those whose parent is in `sorted`
     const auto is_later = [this](std::uint32_t a, std::uint32_t b) { return order_.less(b, a); };
@@ -32,7 +39,7 @@ class SlotHeap {
       std::push_heap(next.begin(), next.end(), is_later);
     };
     open(0);
-    while (sorted.size() < count && !next.empty()) {
+    while (!next.empty() && takes(next.front(), sorted.size())) {
       std::pop_heap(next.begin(), next.end(), is_later);
       sorted.push_back(next.back());
       next.pop_back();
@@ -43,6 +50,8 @@ class SlotHeap {
     return sorted;
   }
 
+  /// The next `count` calls of push() need no memory afterwards.
+  void make_room(std::size_t count) { reserve_more(slots_, slots_.size() + count); }
   void push(std::uint32_t slot) {
     slots_.push_back(slot);
     order_.position(slot) = static_cast<std::uint32_t>(slots_.size() - 1);

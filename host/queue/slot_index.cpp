@@ -6,7 +6,7 @@
 namespace berth {
 
 void SlotIndex::insert(std::uint32_t hash, std::uint32_t slot) {
-  if ((size_ + 1) * 4 > entries_.size() * 3) grow();
+  reserve_one();
   std::size_t at = hash & mask();
   while (entries_[at].slot != kNone) at = (at + 1) & mask();
   entries_[at] = {hash, slot};

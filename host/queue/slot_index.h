@@ -21,6 +21,10 @@ class SlotIndex {
       if (entries_[at].hash == hash && equals(entries_[at].slot)) return entries_[at].slot;
     return kNone;
   }
+  /// The next insert() needs no memory afterwards.
+  void reserve_one() {
+    if ((size_ + 1) * 4 > entries_.size() * 3) grow();
+  }
   /// The record must not be there.
   void insert(std::uint32_t hash, std::uint32_t slot);
   /// The record must be there.
