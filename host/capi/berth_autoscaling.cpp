@@ -17,28 +17,19 @@ namespace {
 
 constexpr std::uint32_t kScaleUpFlags = BERTH_EXISTING_FIRST | BERTH_DECREASING | BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
 
-/// Runs ask(State, cluster, log), which gives an Answer, on a snapshot.
-template <class Ask>
-berth_status answer(const berth_snapshot* handle, berth_result** result, berth_error* error, Ask ask) noexcept {
-  return guarded_with_log(handle, "snapshot", error, [&](CallLog& log) {
+/// Runs ask(State, cluster, options, watch, log), which gives an Answer, on a snapshot or on a fork, which it leaves as
+/// it is. It must not ask the state when the watch is over.
+template <class Handle, class Options, class Ask>
+berth_status answer(Handle* where, const Options* options, berth_result** result, berth_error* error,
+                    Ask ask) noexcept {
+  return guarded_with_log(where, argument_name(where), error, [&](CallLog& log) {
     needed(result, "result");
-    const Snapshot& snapshot = *handle->snapshot;
+    const Options known = read_options(options);
+    const StopWatch watch = watch_of(engine_of(*where), known);
     auto answered = std::make_unique<berth_result>();
-    Answer got = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
-    fill(*answered, std::move(got.result));
-    *result = answered.release();
-    return got.status;
-  });
-}
-/// The same on a fork, which it leaves as it is.
-template <class Ask>
-berth_status answer(berth_fork* handle, berth_result** result, berth_error* error, Ask ask) noexcept {
-  return guarded_with_log(handle, "fork", error, [&](CallLog& log) {
-    needed(result, "result");
-    WhatIf& fork = *handle->fork;
-    const WhatIf::Use use(fork);
-    auto answered = std::make_unique<berth_result>();
-    Answer got = ask(fork.state(), fork.cluster(), log);
+    Answer got = on(where, watch, true, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+      return ask(state, cluster, known, watch, log);
+    });
     fill(*answered, std::move(got.result));
     *result = answered.release();
     return got.status;
@@ -58,9 +49,8 @@ template <class Handle>
 berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod_count,
                          const berth_shape* const* shapes, size_t shape_count, const berth_scale_up_options* options,
                          berth_result** result, berth_error* error) noexcept {
-  return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
-    const berth_scale_up_options known = read_options(options);
-    const StopWatch watch = watch_of(cluster->engine(), known);
+  const auto ask = [&](const State& state, const std::shared_ptr<Cluster>& cluster, const berth_scale_up_options& known,
+                       const StopWatch& watch, CallLog& log) {
     check_flags(known.flags, kScaleUpFlags);
     if (known.nodes != nullptr && (known.flags & BERTH_EXISTING_FIRST) == 0)
       throw ApiError(BERTH_E_ARGUMENT, "nodes", "are given, and existing nodes are not asked");
@@ -72,7 +62,8 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
       if (!asked.empty() && (known.flags & BERTH_AS_MOVED) == 0) refuse_standing(state.fork, handles);
       return scale_up(state, cluster, handles, read_shapes(state, asked.data(), asked.size(), log), read, watch);
     });
-  });
+  };
+  return answer(where, options, result, error, ask);
 }
 
 constexpr std::uint32_t kDrainFlags =
@@ -91,13 +82,42 @@ DrainOptions drain_options(const berth_drain_options& known, const Cluster& clus
           node_set_argument(known.nodes, cluster)};
 }
 
+void check_can_keep(const berth_fork& /*of*/, const DrainOptions& /*options*/) {}
+void check_can_keep(const berth_snapshot& /*of*/, const DrainOptions& options) {
+  if ((options.flags & BERTH_DRAIN_KEEP) != 0)
+    throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
+}
+
+/// The what-if in which nodes are drained together.
+std::shared_ptr<WhatIf> place_to_drain(const berth_snapshot& of, const DrainOptions& /*options*/) {
+  return std::make_shared<WhatIf>(of.snapshot);
+}
+std::shared_ptr<WhatIf> place_to_drain(berth_fork& of, const DrainOptions& options) {
+  return (options.flags & BERTH_DRAIN_KEEP) != 0 ? of.fork : of.fork->fork();
+}
+
+template <class Handle>
+berth_status drain_of(Handle* where, const uint32_t* drained, size_t count, const berth_drain_options* options,
+                      berth_result** result, berth_error* error) noexcept {
+  const auto ask = [&](const State& state, const std::shared_ptr<Cluster>& cluster, const berth_drain_options& given,
+                       const StopWatch& watch, CallLog& /*log*/) {
+    const DrainOptions known = drain_options(given, *cluster);
+    check_can_keep(*where, known);
+    return once_open(state, watch, drained_argument(drained, count), [&](std::span<const std::uint32_t> nodes) {
+      if (nodes.empty() || (known.flags & BERTH_DRAIN_TOGETHER) == 0)
+        return drain_alone(state, cluster, nodes, known, watch);
+      return drain_together(*place_to_drain(*where, known), nodes, known, watch);
+    });
+  };
+  return answer(where, options, result, error, ask);
+}
+
 template <class Handle>
 berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, const berth_drain_options* options,
                         const berth_shape* const* shapes, size_t shape_count, uint32_t max_nodes, berth_result** result,
                         berth_error* error) noexcept {
-  return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
-    const berth_drain_options given = read_options(options);
-    const StopWatch watch = watch_of(cluster->engine(), given);
+  const auto ask = [&](const State& state, const std::shared_ptr<Cluster>& cluster, const berth_drain_options& given,
+                       const StopWatch& watch, CallLog& log) {
     const DrainOptions known = drain_options(given, *cluster);
     if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
     if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
@@ -108,7 +128,8 @@ berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, co
       none.flags &= ~std::uint32_t{BERTH_DRAIN_TOGETHER};  // with which there is one replacement
       return replace(state, cluster, nodes, none, {}, max_nodes, watch);
     });
-  });
+  };
+  return answer(where, options, result, error, ask);
 }
 
 }  // namespace
@@ -129,38 +150,12 @@ berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* const* pods,
 
 berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
                                   const berth_drain_options* options, berth_result** result, berth_error* error) {
-  return answer(snapshot, result, error,
-                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
-                  const berth_drain_options given = read_options(options);
-                  const StopWatch watch = watch_of(cluster->engine(), given);
-                  const DrainOptions known = drain_options(given, *cluster);
-                  if ((known.flags & BERTH_DRAIN_KEEP) != 0)
-                    throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
-                  const auto drain = [&](std::span<const std::uint32_t> nodes) {
-                    if (nodes.empty() || (known.flags & BERTH_DRAIN_TOGETHER) == 0)
-                      return drain_alone(state, cluster, nodes, known, watch);
-                    const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
-                    return drain_together(*fork, nodes, known, watch);
-                  };
-                  return once_open(state, watch, drained_argument(drained, count), drain);
-                });
+  return drain_of(snapshot, drained, count, options, result, error);
 }
 
 berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
                               const berth_drain_options* options, berth_result** result, berth_error* error) {
-  return answer(fork, result, error,
-                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
-                  const berth_drain_options given = read_options(options);
-                  const StopWatch watch = watch_of(cluster->engine(), given);
-                  const DrainOptions known = drain_options(given, *cluster);
-                  const auto drain = [&](std::span<const std::uint32_t> nodes) {
-                    if (nodes.empty() || (known.flags & BERTH_DRAIN_TOGETHER) == 0)
-                      return drain_alone(state, cluster, nodes, known, watch);
-                    if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known, watch);
-                    return drain_together(*fork->fork->fork(), nodes, known, watch);
-                  };
-                  return once_open(state, watch, drained_argument(drained, count), drain);
-                });
+  return drain_of(fork, drained, count, options, result, error);
 }
 
 berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,

@@ -33,13 +33,22 @@ MaxReplicasOptions max_replicas_options(const berth_max_replicas_options& known,
           known.per_node != 0};
 }
 
-/// max_replicas() with arguments of the boundary.
-Answer counted(const State& state, const std::shared_ptr<Cluster>& cluster, const berth_pod* const* shapes,
-               size_t shape_count, const berth_max_replicas_options* options) {
-  const berth_max_replicas_options known = read_options(options);
-  const StopWatch watch = watch_of(cluster->engine(), known);
-  const std::vector<PodHandlePtr> pods = pod_arguments(shapes, shape_count, *cluster);
-  return max_replicas(state, cluster, pods, max_replicas_options(known, *cluster), watch);
+template <class Handle>
+berth_status max_replicas_of(Handle* where, const berth_pod* const* shapes, size_t shape_count,
+                             const berth_max_replicas_options* options, berth_result** result,
+                             berth_error* error) noexcept {
+  return guarded(error, [&] {
+    const Engine& engine = engine_of(callable(where, argument_name(where)));
+    needed(result, "result");
+    const berth_max_replicas_options known = read_options(options);
+    const StopWatch watch = watch_of(engine, known);
+    Answer counted = on(where, watch, false, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+      const std::vector<PodHandlePtr> pods = pod_arguments(shapes, shape_count, *cluster);
+      return max_replicas(state, cluster, pods, max_replicas_options(known, *cluster), watch);
+    });
+    *result = as_handle(std::move(counted.result)).release();
+    return counted.status;
+  });
 }
 
 GroupOptions group_options(const berth_group_options& known, std::size_t pod_count, const Cluster& cluster) {
@@ -73,27 +82,13 @@ extern "C" {
 berth_status berth_snapshot_max_replicas(const berth_snapshot* snapshot, const berth_pod* const* shapes,
                                          size_t shape_count, const berth_max_replicas_options* options,
                                          berth_result** result, berth_error* error) {
-  return guarded(error, [&] {
-    const Snapshot& of = *callable(snapshot, "snapshot").snapshot;
-    needed(result, "result");
-    Answer answer =
-        of.read([&](const State& state) { return counted(state, of.cluster(), shapes, shape_count, options); });
-    *result = as_handle(std::move(answer.result)).release();
-    return answer.status;
-  });
+  return max_replicas_of(snapshot, shapes, shape_count, options, result, error);
 }
 
 berth_status berth_fork_max_replicas(berth_fork* fork, const berth_pod* const* shapes, size_t shape_count,
                                      const berth_max_replicas_options* options, berth_result** result,
                                      berth_error* error) {
-  return guarded(error, [&] {
-    WhatIf& of = *callable(fork, "fork").fork;
-    const WhatIf::Use use(of);
-    needed(result, "result");
-    Answer answer = counted(of.state(), of.cluster(), shapes, shape_count, options);
-    *result = as_handle(std::move(answer.result)).release();
-    return answer.status;
-  });
+  return max_replicas_of(fork, shapes, shape_count, options, result, error);
 }
 
 berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,

@@ -18,21 +18,7 @@ namespace {
 constexpr std::uint32_t kCheckFlags = BERTH_SKIP_CORDONED | BERTH_AS_MOVED;
 constexpr std::uint32_t kBulkFlags = kCheckFlags | BERTH_NO_REASONS | BERTH_WITH_SCORES;
 constexpr std::uint32_t kExplainFlags = BERTH_AS_MOVED | BERTH_WITH_PREEMPTION;
-constexpr std::uint32_t kScheduleFlags = kCheckFlags | BERTH_STOP_AT_FAILURE;
-
-/// Runs call(State, cluster) on a snapshot.
-template <class Call>
-auto on(const berth_snapshot* handle, Call call) {
-  const Snapshot& snapshot = *callable(handle, "snapshot").snapshot;
-  return snapshot.read([&](const State& state) { return call(state, snapshot.cluster()); });
-}
-/// The same on a fork.
-template <class Call>
-auto on(berth_fork* handle, Call call) {
-  WhatIf& fork = *callable(handle, "fork").fork;
-  const WhatIf::Use use(fork);
-  return call(fork.state(), fork.cluster());
-}
+constexpr std::uint32_t kScheduleFlags = kCheckFlags | BERTH_STOP_AT_FAILURE | BERTH_WITH_REJECTORS;
 
 template <class Handle>
 berth_status check(Handle* where, const berth_pod* pod, uint32_t node, uint32_t flags, int32_t* fits,
@@ -57,7 +43,7 @@ berth_status check_many(Handle* where, const berth_pod* const* pods, size_t pod_
     const berth_check_options known = read_options(options);
     const StopWatch watch(known.deadline_us, known.cancel);
     check_flags(known.flags, kBulkFlags);
-    Answer checked = on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+    Answer checked = on(where, watch, false, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
       return check_bulk(state, cluster, pod_arguments(pods, pod_count, *cluster),
                         {node_set_argument(known.nodes, *cluster), known.flags}, watch);
     });
@@ -84,7 +70,7 @@ berth_status ask_about(Handle* where, const berth_pod* pod, const berth_ask_opti
     const berth_ask_options known = read_options(options);
     const StopWatch watch(known.deadline_us, known.cancel);
     check_flags(known.flags, allowed);
-    Answer asked = on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+    Answer asked = on(where, watch, true, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
       return ask(state, cluster, *pod_argument(pod, *cluster)->pod, known.flags, watch);
     });
     *result = as_handle(std::move(asked.result)).release();

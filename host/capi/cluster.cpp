@@ -171,6 +171,11 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(const TakenObjects& taken
   return pods;
 }
 
+ObjectsByNamespace Cluster::selecting() {
+  const std::unique_lock alone(mutex_);
+  return backend_->cluster().objects().selecting;
+}
+
 std::vector<std::unique_ptr<ReadPod>> Cluster::prepare_moved(std::span<const PodPtr> pods) {
   std::vector<std::unique_ptr<ReadPod>> moved;
   for (const PodPtr& pod : pods) moved.push_back(pod_of(pending_copy_of(*pod), 0));

@@ -21,6 +21,7 @@
 #include "host/capi/known_objects.h"
 #include "host/capi/node_table.h"
 #include "host/capi/object_intake.h"
+#include "host/cluster/namespace_objects.h"
 #include "host/objects/object_pools.h"
 #include "host/objects/work_arena.h"
 #include "host/preemption/default_preemption.h"
@@ -146,6 +147,8 @@ class Cluster {
   void note_memory() noexcept;
 
   ClusterFacts facts() const;
+  /// Services and workloads, as they are now.
+  ObjectsByNamespace selecting();
   /// A fork of the engine, and what is known of that state.
   struct Opened {
     std::unique_ptr<Fork> fork;

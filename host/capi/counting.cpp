@@ -10,6 +10,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/capi/placed_copies.h"
+#include "host/capi/questions.h"
 #include "plugins/node_resources_fit/rule.h"
 
 namespace berth::capi {
@@ -169,6 +170,7 @@ class Counting {
     const std::size_t pairs = on_node_ != nullptr ? shapes.size() * numbers_.size() : 0;
     cluster_->engine().memory.check(pairs * sizeof(std::int32_t));
     if (on_node_ != nullptr) on_node_->reserve(pairs);
+    if (!shapes.empty() && !open_engine(state_, watch_, false)) return {std::move(result_), watch_.stop(false)};
     for (std::size_t i = 0; i < shapes.size();) {
       if (const berth_status why = watch_.stop(i > 0); why != BERTH_OK) return {std::move(result_), why};
       const auto [asked, answered] = answer_front(shapes.subspan(i));

@@ -19,6 +19,7 @@
 #include "host/capi/engine.h"
 #include "host/capi/guard.h"
 #include "host/capi/node_table.h"
+#include "host/capi/pod_queue.h"
 #include "host/capi/result.h"
 #include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
@@ -39,6 +40,9 @@ struct berth_fork {
 struct berth_pod {
   berth::capi::PodHandlePtr pod;
   std::atomic<std::uint64_t> owners = 1;
+};
+struct berth_queue {
+  std::unique_ptr<berth::capi::PodQueue> queue;
 };
 struct berth_node_set {
   std::shared_ptr<const berth::capi::Cluster> cluster;
@@ -61,6 +65,7 @@ inline const Engine& engine_of(const berth_engine& handle) { return *handle.engi
 inline const Engine& engine_of(const berth_cluster& handle) { return handle.cluster->engine(); }
 inline const Engine& engine_of(const berth_snapshot& handle) { return handle.snapshot->cluster()->engine(); }
 inline const Engine& engine_of(const berth_fork& handle) { return handle.fork->cluster()->engine(); }
+inline const Engine& engine_of(const berth_queue& handle) { return handle.queue->cluster()->engine(); }
 inline const Engine& engine_of(const berth_pod& handle) { return handle.pod->cluster->engine(); }
 inline const Engine& engine_of(const berth_node_set& handle) { return handle.cluster->engine(); }
 inline const Engine& engine_of(const berth_result& handle) { return handle.result->cluster().engine(); }
@@ -77,6 +82,35 @@ Handle& callable(Handle* handle, const char* argument) {
 template <class Options>
 StopWatch watch_of(const Engine& engine, const Options& options) {
   return StopWatch(options.deadline_us, options.cancel, {options.progress, options.progress_user_data, &engine.log});
+}
+
+/// What arguments with a state are called.
+constexpr const char* argument_name(const berth_snapshot* /*handle*/) { return "snapshot"; }
+constexpr const char* argument_name(const berth_fork* /*handle*/) { return "fork"; }
+
+/// Runs call(State, cluster) on a snapshot.
+template <class Call>
+auto on(const berth_snapshot* handle, Call call) {
+  const Snapshot& snapshot = *callable(handle, argument_name(handle)).snapshot;
+  return snapshot.read([&](const State& state) { return call(state, snapshot.cluster()); });
+}
+/// The same on a fork, which nobody else uses meanwhile.
+template <class Call>
+auto on(berth_fork* handle, Call call) {
+  WhatIf& fork = *callable(handle, argument_name(handle)).fork;
+  const WhatIf::Use use(fork);
+  return call(fork.state(), fork.cluster());
+}
+/// Of a call with a watch, which must not ask the state when that is over.
+/// @param heeds_deadline  of StopWatch
+template <class Call>
+auto on(const berth_snapshot* handle, const StopWatch& watch, bool heeds_deadline, Call call) {
+  const Snapshot& snapshot = *callable(handle, argument_name(handle)).snapshot;
+  return snapshot.read(watch, heeds_deadline, [&](const State& state) { return call(state, snapshot.cluster()); });
+}
+template <class Call>
+auto on(berth_fork* handle, const StopWatch& /*watch*/, bool /*heeds_deadline*/, Call call) {
+  return on(handle, call);  // the call opens what it needs
 }
 
 /// Frees the handle and clears the pointer. In a child of the process that made it nothing is freed: other threads may

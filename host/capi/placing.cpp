@@ -32,6 +32,10 @@ class Scheduling {
         score_(result_->column<std::int64_t>(BERTH_COLUMN_SCORE)),
         message_(result_->column<std::uint32_t>(BERTH_COLUMN_MESSAGE)),
         start_(options.start) {
+    if ((options.flags & BERTH_WITH_REJECTORS) != 0) {
+      rejectors_ = &result_->column<std::uint32_t>(BERTH_COLUMN_REJECTORS);
+      pending_ = &result_->column<std::uint32_t>(BERTH_COLUMN_PENDING_REJECTORS);
+    }
     if (options.choice == BERTH_CHOICE_SCORE) {
       among_ = nodes_among(fork_.state(), options.nodes, options.flags);
     } else {
@@ -80,9 +84,20 @@ class Scheduling {
     judged_.reserve(pods);
     score_.reserve(pods);
     message_.reserve(pods);
+    if (rejectors_ == nullptr) return;
+    rejectors_->reserve(pods);
+    pending_->reserve(pods);
   }
-  void note(const ReadPod& pod, std::uint32_t node, std::int64_t score, std::string_view message) {
-    const std::uint32_t text = node == BERTH_NO_NODE ? result_->number_of(message) : 0;
+  /// @param why  of a pod without a node
+  void note(const ReadPod& pod, std::uint32_t node, std::int64_t score, const Message& why) {
+    const bool has_node = node != BERTH_NO_NODE;
+    const std::uint32_t text = has_node ? 0 : result_->number_of(why.text);
+    if (rejectors_ != nullptr) {
+      const std::uint32_t rejectors = has_node ? 0 : result_->number_of(to_string(why.rejectors));
+      const std::uint32_t pending = has_node ? 0 : result_->number_of(to_string(why.pending));
+      rejectors_->push_back(rejectors);
+      pending_->push_back(pending);
+    }
     node_.push_back(node);
     fits_.push_back(node != BERTH_NO_NODE ? 1 : 0);
     judged_.push_back(judged_of(pod));
@@ -94,7 +109,7 @@ class Scheduling {
   std::size_t place_front(std::span<const PodHandlePtr> pods) {
     const ReadPod& front = *pods.front()->pod;
     if (front.not_judged) {
-      note(front, BERTH_NO_NODE, 0, front.not_judged->text);
+      note(front, BERTH_NO_NODE, 0, {front.not_judged->text, {}, 0});
       return 1;
     }
     if (options_.choice != BERTH_CHOICE_SCORE) {
@@ -120,10 +135,11 @@ class Scheduling {
     const BatchResult placed = fork_.commit_batch(pods, batch, limits);
     const State state = fork_.state();
     const std::shared_ptr<const NodeIndexes> indexes = indexes_for(state, placed.outcomes.size());
+    const Message none;
     for (std::size_t i = 0; i < placed.outcomes.size(); ++i) {
       const auto& [kind, node, score, message] = placed.outcomes[i];
       note(*pods[i]->pod, number_of(state, node, indexes.get()), score,
-           message >= 0 ? std::string_view(placed.messages[static_cast<std::size_t>(message)].text) : "");
+           message >= 0 ? placed.messages[static_cast<std::size_t>(message)] : none);
     }
     return placed.outcomes.size();
   }
@@ -167,23 +183,23 @@ class Scheduling {
     const bool goes_round = options_.choice == BERTH_CHOICE_FIRST_FIT;
     const std::size_t count = asked_.size();
     const std::size_t start = goes_round && count > 0 ? start_ % count : 0;
-    std::string error;
+    Message why;
     std::optional<std::size_t> at;
     or_put_back(pod, stood_on, [&] {
-      at = first_fit(to_place, start, error);
+      at = first_fit(to_place, start, why);
       if (at) fork_.place(handle, to_place, *fork_.cluster()->nodes().name_of(numbers_[*at]));
     });
     if (!at) {
       put_back(pod, stood_on);
-      return note(pod, BERTH_NO_NODE, 0, error);
+      return note(pod, BERTH_NO_NODE, 0, why);
     }
     if (goes_round) start_ = static_cast<std::uint32_t>((*at + 1) % count);
-    note(pod, numbers_[*at], 0, "");
+    note(pod, numbers_[*at], 0, why);
   }
 
-  /// @param error  the text of an error that ends the cycle, or why there is no node
+  /// @param why  the text of an error that ends the cycle, or why there is no node
   /// @return a position in asked_
-  std::optional<std::size_t> first_fit(const PodToPlace& pod, std::size_t start, std::string& error) {
+  std::optional<std::size_t> first_fit(const PodToPlace& pod, std::size_t start, Message& why) {
     const std::size_t count = asked_.size();
     std::size_t chunk = kAskedFirst;
     std::vector<NodeIndex> nodes;
@@ -200,17 +216,17 @@ class Scheduling {
         positions.push_back(position);
       }
       const PodVerdicts verdicts = fork_.state().fork.verdicts_on(pod, nodes);
-      error = verdicts.error;
-      if (!error.empty()) return std::nullopt;
+      why.text = verdicts.error;
+      if (!why.text.empty()) return std::nullopt;
       for (std::size_t i = 0; i < nodes.size(); ++i)
         if (verdicts.nodes[i].accepts()) return positions[i];
       chunk = std::min(2 * chunk, kAskedMax);
     }
-    error = why_nowhere(pod);
+    why = why_nowhere(pod);
     return std::nullopt;
   }
   /// What an attempt by score says that is made aside, so that a nomination stays: it knows the class's answers mostly.
-  std::string why_nowhere(const PodToPlace& pod) {
+  Message why_nowhere(const PodToPlace& pod) {
     const std::unique_ptr<Fork> aside = fork_.state().fork.fork();
     const bool is_every_node = options_.choice == BERTH_CHOICE_FIRST_FIT && options_.nodes == nullptr &&
                                (options_.flags & BERTH_SKIP_CORDONED) == 0;
@@ -221,7 +237,7 @@ class Scheduling {
     const BatchResult tried = aside->commit_batch({&pod, 1}, limits);
     const Outcome& outcome = tried.outcomes.front();
     if (outcome.message < 0) throw std::logic_error("an attempt by score places what no node accepts");
-    return tried.messages[static_cast<std::size_t>(outcome.message)].text;
+    return tried.messages[static_cast<std::size_t>(outcome.message)];
   }
   std::vector<bool> among_asked(Fork& fork) {
     const bool keeps_indices = fork_.state().fork.keeps_indices() && fork.keeps_indices();
@@ -249,6 +265,8 @@ class Scheduling {
   std::vector<std::uint8_t>& judged_;
   std::vector<std::int64_t>& score_;
   std::vector<std::uint32_t>& message_;
+  std::vector<std::uint32_t>* rejectors_ = nullptr;  ///< null: not wanted
+  std::vector<std::uint32_t>* pending_ = nullptr;    ///< with `rejectors_`
   std::uint32_t start_;
   std::optional<std::vector<bool>> among_;       ///< of SCORE
   std::vector<std::uint32_t> numbers_;           ///< of the other choices: the nodes that may be taken, in their order
@@ -296,6 +314,9 @@ Answer nothing_placed(const WhatIf& fork, const ScheduleOptions& options, const 
   for (const std::uint32_t id : {BERTH_COLUMN_NODE, BERTH_COLUMN_MESSAGE}) result->column<std::uint32_t>(id);
   for (const std::uint32_t id : {BERTH_COLUMN_FITS, BERTH_COLUMN_JUDGED}) result->column<std::uint8_t>(id);
   result->column<std::int64_t>(BERTH_COLUMN_SCORE);
+  if ((options.flags & BERTH_WITH_REJECTORS) != 0)
+    for (const std::uint32_t id : {BERTH_COLUMN_REJECTORS, BERTH_COLUMN_PENDING_REJECTORS})
+      result->column<std::uint32_t>(id);
   result->next_start = options.start;
   return {std::move(result), watch.stop(false)};
 }

@@ -29,7 +29,7 @@ inline std::uint8_t judged_of(const ReadPod& pod) {
   return pod.not_judged ? BERTH_JUDGED_NOT : pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED;
 }
 
-/// Where the fork of the state has to open an engine for its next answer, that happens here.
+/// Where the fork of the state has to open an engine for its next answer, a call that can stop does that here.
 /// @return false: the watch was over before
 bool open_engine(const State& state, const StopWatch& watch, bool heeds_deadline);
 

@@ -57,6 +57,8 @@ constexpr ResultColumn kColumns[] = {
     {BERTH_COLUMN_PRICE, "price"},
     {BERTH_COLUMN_POD_CLASS, "pod_class"},
     {BERTH_COLUMN_PLACED_OF_CLASS, "placed_of_class"},
+    {BERTH_COLUMN_REJECTORS, "rejectors", ResultColumn::Kind::kText},
+    {BERTH_COLUMN_PENDING_REJECTORS, "pending_rejectors", ResultColumn::Kind::kText},
 };
 
 }  // namespace

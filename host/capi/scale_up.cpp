@@ -233,7 +233,7 @@ Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std
   cluster->engine().memory.check(shapes.size() * pods.size() * kBytesOfPair);
   const bool as_moved = (options.flags & BERTH_AS_MOVED) != 0;
   const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods, as_moved);
-  const std::unique_ptr<Fork> moved_out = as_moved ? without_pods(state, pods) : nullptr;
+  const std::unique_ptr<Fork> moved_out = as_moved && !shapes.empty() ? without_pods(state, pods) : nullptr;
   Fork& below = moved_out != nullptr ? *moved_out : state.fork;
   const std::vector<std::uint32_t> existing = existing_numbers(state, options);
   const bool decreases = (options.flags & BERTH_DECREASING) != 0;

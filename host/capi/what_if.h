@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "host/capi/cluster.h"
 #include "host/capi/node_indexes.h"
 #include "host/capi/node_table.h"
+#include "host/capi/stop_watch.h"
 
 namespace berth::capi {
 
@@ -61,8 +63,24 @@ class Snapshot {
   template <class Call>
   auto read(Call call) const {
     Reader reader = take_reader();
-    auto answer = call(State{*reader.fork, *cluster_, facts_, facts_.roster, reader.found, true});
+    auto answer = call(state(*reader.fork, reader.found));
     give_back(std::move(reader));
+    return answer;
+  }
+  /// The same for a call with a watch, at which an engine that has to be opened looks. call() must not ask the fork
+  /// when the watch is over: it may be one that other threads open.
+  /// @param heeds_deadline  of StopWatch
+  template <class Call>
+  auto read(const StopWatch& watch, bool heeds_deadline, Call call) const {
+    std::optional<Reader> reader;
+    if (!watch.is_over(heeds_deadline))
+      reader = unless_interrupted(watch, heeds_deadline, [&] { return take_reader(); });
+    if (!reader) {
+      FoundIndexes none;
+      return call(state(*base_, none));
+    }
+    auto answer = call(state(*reader->fork, reader->found));
+    give_back(std::move(*reader));
     return answer;
   }
 
@@ -71,6 +89,7 @@ class Snapshot {
     std::unique_ptr<Fork> fork;
     FoundIndexes found = {};
   };
+  State state(Fork& fork, FoundIndexes& found) const { return {fork, *cluster_, facts_, facts_.roster, found, true}; }
   Reader take_reader() const;
   void give_back(Reader reader) const noexcept;
 

@@ -98,6 +98,7 @@ typedef struct berth_snapshot berth_snapshot;
 typedef struct berth_fork berth_fork;
 typedef struct berth_pod berth_pod;
 typedef struct berth_node_set berth_node_set;
+typedef struct berth_queue berth_queue;
 typedef struct berth_result berth_result;
 typedef struct berth_cancel berth_cancel;
 typedef struct berth_plugin berth_plugin; /* plugin.h */
@@ -456,7 +457,8 @@ enum {
   BERTH_NO_REASONS = 4u,       /**< of bulk checks: leave BERTH_COLUMN_REASONS empty, which is much cheaper */
   BERTH_STOP_AT_FAILURE = 8u,  /**< of batches: stop behind the first pod that finds no node */
   BERTH_WITH_PREEMPTION = 16u, /**< of explain: add what preemption would do for a pod that fits nowhere */
-  BERTH_WITH_SCORES = 1024u    /**< of bulk checks: add BERTH_COLUMN_SCORE and BERTH_COLUMN_MESSAGE */
+  BERTH_WITH_SCORES = 1024u,   /**< of bulk checks: add BERTH_COLUMN_SCORE and BERTH_COLUMN_MESSAGE */
+  BERTH_WITH_REJECTORS = 2048u /**< of batches: add BERTH_COLUMN_REJECTORS and BERTH_COLUMN_PENDING_REJECTORS */
 };
 /** In BERTH_COLUMN_SCORE of checks: the node does not fit, or nothing was scored. Totals are not negative. */
 #define BERTH_NO_SCORE INT64_C(-1)
@@ -594,7 +596,7 @@ enum {
 };
 typedef struct berth_schedule_options {
   uint32_t struct_size;
-  uint32_t flags;  /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_STOP_AT_FAILURE */
+  uint32_t flags;  /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_STOP_AT_FAILURE, BERTH_WITH_REJECTORS */
   uint32_t choice; /**< BERTH_CHOICE_* */
   uint32_t start;  /**< of FIRST_FIT: a position among the nodes by ascending number; any number, it goes round */
   const berth_node_set* nodes; /**< NULL: all nodes of the fork. Scores are normalised over the set */
@@ -1049,10 +1051,90 @@ enum {
   BERTH_COLUMN_PLACED_OF_CLASS = 64 /**< U32: pods of a class that have a node, [shapes x classes] */
 };
 
+/* Queues ---------------------------------------------------------------------------------------------------------- */
+
+/** Of clocks of queues, in microseconds. */
+#define BERTH_QUEUE_TIME_MAX ((int64_t)1 << 60)
+
+typedef struct berth_queue_options {
+  uint32_t struct_size;
+  uint32_t reserved; /**< 0 */
+  int64_t now_us;    /**< where the clock begins: 0 to BERTH_QUEUE_TIME_MAX. Backoffs end at whole seconds of it */
+} berth_queue_options;
+#define BERTH_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(berth_queue_options), 0, 0}
+
+/** Where pods of a queue are. */
+enum {
+  BERTH_QUEUE_ACTIVE = 0,        /**< ready */
+  BERTH_QUEUE_BACKOFF = 1,       /**< until the clock says so; with the gate SchedulerPopFromBackoffQ also where no
+                                      other pod is ready, unless the attempt ended with an error */
+  BERTH_QUEUE_UNSCHEDULABLE = 2, /**< until something happens that may help, or for five minutes */
+  BERTH_QUEUE_GATED = 3,         /**< a PreEnqueue plugin keeps it out: scheduling gates */
+  BERTH_QUEUE_TRIED = 4          /**< popped, and neither done nor failed */
+};
+
+/** kube-scheduler's queue, for programs that decide themselves where pods go and when (simulators): which pod is tried
+ * next, by priority and then by who waits longest; how long one that failed backs off; and when one that plugins
+ * refused is worth another try, which the queueing hints of these plugins say of what happens. Its options are those of
+ * the engine's configuration: backoffs, the profiles' plugins, the QueueSort plugin of the first one.
+ *
+ * It has a clock, which stands still until berth_queue_advance(), and it hears of what happens by the calls below
+ * alone: neither the cluster nor a fork tells it anything. Services and workloads, which default spread constraints
+ * read, are those of the cluster when it was made. It keeps no nominations: evict before a preemptor is tried again.
+ *
+ * A pod is added, popped, and then either done or failed; meanwhile it is "tried", and what happens while a pod is
+ * tried counts for it when it fails. One thread at a time: BERTH_E_BUSY for others.
+ *
+ * @param options [in] NULL: the clock begins at 0
+ * @param queue [out] of pods of the cluster; owned by the caller */
+BERTH_API berth_status berth_queue_create(berth_cluster* cluster, const berth_queue_options* options,
+                                          berth_queue** queue, berth_error* error);
+BERTH_API void berth_queue_free(berth_queue** queue);
+/** The pod waits from now on, wherever it stands. The queue shares the handle until the pod is done or removed.
+ * @return BERTH_E_EXISTS: a pod of the name or uid waits or is tried. BERTH_E_ARGUMENT: no profile is for its
+ * schedulerName */
+BERTH_API berth_status berth_queue_add(berth_queue* queue, const berth_pod* pod, berth_error* error);
+/** The pod is gone, whether it waits or is tried. @return BERTH_E_NOT_FOUND */
+BERTH_API berth_status berth_queue_remove(berth_queue* queue, const berth_pod* pod, berth_error* error);
+/** The next pod is tried. @param pod [out] the handle that was added, shared with the caller, who frees it; NULL: no
+ * pod is ready */
+BERTH_API berth_status berth_queue_pop(berth_queue* queue, berth_pod** pod, berth_error* error);
+/** The attempt failed, and the pod waits again.
+ *
+ * @param rejectors [in] names of the plugins that refused it, separated by commas and blanks, as in
+ * BERTH_COLUMN_REJECTORS. NULL or empty: the attempt ended with an error, and the pod backs off whatever happens
+ * @param pending [in] those of them that answered Pending: what helps them brings the pod back at once. NULL: none
+ * @return BERTH_E_NOT_FOUND: it is not tried. BERTH_E_ARGUMENT: the queue was told more than 64 names */
+BERTH_API berth_status berth_queue_fail(berth_queue* queue, const berth_pod* pod, const char* rejectors,
+                                        const char* pending, berth_error* error);
+/** The pod has a node, or is given up: the queue knows it no more. @return BERTH_E_NOT_FOUND: it is not tried */
+BERTH_API berth_status berth_queue_done(berth_queue* queue, const berth_pod* pod, berth_error* error);
+/** Time passes: backoffs end, and pods that were unschedulable for five minutes are tried again. Where memory runs out,
+ * the clock stands at some time up to which all of that has happened, and the call may be made again.
+ * @param now_us [in] not before the queue's time */
+BERTH_API berth_status berth_queue_advance(berth_queue* queue, int64_t now_us, berth_error* error);
+/** @param now_us  [out] NULL, or the queue's time
+ * @param next_us [out] NULL, or when the clock is next looked at for a pod that waits; INT64_MAX: no pod waits for it
+ */
+BERTH_API berth_status berth_queue_times(berth_queue* queue, int64_t* now_us, int64_t* next_us, berth_error* error);
+/** A pod came to the node on which it stands in the fork. @return BERTH_E_NOT_FOUND: it stands on none */
+BERTH_API berth_status berth_queue_pod_came(berth_queue* queue, berth_fork* fork, const char* uid, berth_error* error);
+/** A pod is about to leave the node on which it stands in the fork: call before it does. @return BERTH_E_NOT_FOUND */
+BERTH_API berth_status berth_queue_pod_leaves(berth_queue* queue, berth_fork* fork, const char* uid,
+                                              berth_error* error);
+/** A node came, changed or went.
+ * @param before [in] one Node as it was, `before_size` bytes; size 0: it is new
+ * @param after  [in] as it is now; size 0: it is gone
+ * @return BERTH_E_INPUT; BERTH_E_ARGUMENT: none is given, or they have different names */
+BERTH_API berth_status berth_queue_node_changed(berth_queue* queue, const char* before, size_t before_size,
+                                                const char* after, size_t after_size, berth_error* error);
+/** @param place [in] BERTH_QUEUE_*. @param count [out] how many pods are there */
+BERTH_API berth_status berth_queue_size(berth_queue* queue, uint32_t place, uint64_t* count, berth_error* error);
+
 /* Memory ---------------------------------------------------------------------------------------------------------- */
 
-/** What all handles of an engine hold: those of clusters, snapshots, forks, pods, node sets and results, as of the
- * latest call on each. A cluster is counted again when an eighth of its pods came or went.
+/** What all handles of an engine hold: those of clusters, snapshots, forks, pods, node sets, queues and results, as of
+ * the latest call on each. A cluster is counted again when an eighth of its pods came or went.
  *
  * With max_memory_bytes, calls that make a handle, put pods or nodes somewhere or make a result return BERTH_E_MEMORY
  * once so much is held, and those with large results (bulk checks, max_replicas per node, estimates) before they pass
@@ -1073,6 +1155,7 @@ BERTH_API berth_status berth_fork_memory(const berth_fork* fork, uint64_t* bytes
 BERTH_API berth_status berth_pod_memory(const berth_pod* pod, uint64_t* bytes, berth_error* error);
 /** Any thread. */
 BERTH_API berth_status berth_node_set_memory(const berth_node_set* set, uint64_t* bytes, berth_error* error);
+BERTH_API berth_status berth_queue_memory(const berth_queue* queue, uint64_t* bytes, berth_error* error);
 /** Columns, texts, record. Any thread. */
 BERTH_API berth_status berth_result_memory(const berth_result* result, uint64_t* bytes, berth_error* error);
 
@@ -1097,7 +1180,10 @@ enum {
   BERTH_COLUMN_VIOLATIONS = 10,   /**< I32: victims whose eviction violates a budget, [candidates] */
   BERTH_COLUMN_BEST = 11,         /**< U8: 1: upstream's choice may take the candidate, [candidates] */
   BERTH_COLUMN_VICTIM_BEGIN = 12, /**< U32: where a candidate's victims begin in VICTIM, [candidates + 1] */
-  BERTH_COLUMN_VICTIM = 13        /**< U32: a text: uid of a victim, most important first, [victims] */
+  BERTH_COLUMN_VICTIM = 13,       /**< U32: a text: uid of a victim, most important first, [victims] */
+  BERTH_COLUMN_REJECTORS = 65,    /**< U32: a text: the plugins that keep the pod from nodes, joined with ", ", or none:
+                                       it has a node, is not judged, or its cycle ended with an error, [pods] */
+  BERTH_COLUMN_PENDING_REJECTORS = 66 /**< U32: a text: those of them that answered Pending, [pods] */
 };
 enum { BERTH_TYPE_U8 = 1, BERTH_TYPE_U32 = 2, BERTH_TYPE_I32 = 3, BERTH_TYPE_I64 = 4 };
 /** A view of a column, valid as long as the result. Element i begins at (const char *)data + i * stride. */

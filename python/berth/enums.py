@@ -215,3 +215,5 @@ class Col(enum.IntEnum):
     PRICE = 62
     POD_CLASS = 63
     PLACED_OF_CLASS = 64
+    REJECTORS = 65
+    PENDING_REJECTORS = 66

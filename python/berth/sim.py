@@ -114,6 +114,12 @@ class Sim(_native.SimHandle):
     kube-scheduler would choose go at once, and the pod is the next to be decided about. A pod of the Sim that is evicted
     waits again from its beginning, as its controller would make it anew; one of the snapshot is gone.
 
+    With `kube_queue` pods wait as in kube-scheduler's queue: one that no node takes until something happens that may help
+    it, as the plugins that refused it say, and then for its backoff; one that was set aside although a node takes it, for
+    its backoff; gates keep pods out, and after five minutes each is tried again. Where no other pod is ready, one that
+    backs off is (kube-scheduler's gate SchedulerPopFromBackoffQ). An episode is over when nothing comes or ends any more
+    and each pod that waits was tried since the cluster changed last.
+
     The same pods, seeds and actions give the same bytes at any number of threads, whatever environments are beside.
 
     Args:
@@ -125,6 +131,7 @@ class Sim(_native.SimHandle):
         shuffle: pods come in an order that the seed of reset() draws.
         events: keep events for take_events().
         preemption: pods that fit nowhere evict pods of lower priority.
+        kube_queue: pods wait as in kube-scheduler's queue.
         resources: whose use is shown: "cpu", "memory", "pods", others by their name. `allocatable` has what nodes offer.
         threads: how many environments are stepped at once; 0: as many as the snapshot's engine has threads, or as there
             are cores. Each needs a thread of the engine (Engine.threads).
@@ -141,6 +148,7 @@ class Sim(_native.SimHandle):
         shuffle: bool = True,
         events: bool = False,
         preemption: bool = False,
+        kube_queue: bool = False,
         resources: str | Sequence[str] = (),
         threads: int = 0,
     ) -> None:
@@ -159,16 +167,16 @@ class Sim(_native.SimHandle):
         if np.isnan(runs).any() or (runs <= 0).any():
             raise ValueError("durations are above 0 seconds")
         self.pods = given
-        runs_once = not preemption and len(at_times) == len(given)
+        runs_once = not preemption and not kube_queue and len(at_times) == len(given)
         last = float(at_times[-1]) if len(at_times) else 0.0
         self.horizon = last + float(runs[np.isfinite(runs)].sum()) if runs_once else float("inf")
-        """Seconds that no clock of step() passes; infinity with preemption, and where pods are submitted."""
+        """Seconds that no clock of step() passes; infinity with preemption or kube_queue, and where pods are submitted."""
         self.resources = texts_of(resources)
         with snapshot.fork() as first:
             self.allocatable = first.use(self.resources).allocatable
         """What the nodes offer of the resources, in the units of Fork.use(), [resources, nodes]."""
         threads = threads or snapshot.cluster.engine.threads or os.cpu_count() or 1
-        super().__init__(snapshot, given, comes, runs, shuffle, events, preemption, envs, min(threads, envs), self.resources)
+        super().__init__(snapshot, given, comes, runs, shuffle, events, preemption, kube_queue, envs, min(threads, envs), self.resources)
 
     def arrays(self) -> Arrays:
         """Arrays of the right shapes."""

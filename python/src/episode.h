@@ -9,12 +9,13 @@
 #include <functional>
 #include <memory>
 #include <queue>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "waiting_pods.h"
 
 namespace berth_python {
 
@@ -24,6 +25,8 @@ struct Scenario {
   std::vector<std::string> uids;         // parallel to pods
   std::vector<std::int32_t> priorities;  // parallel to pods
   std::unordered_map<std::string, std::uint32_t> pod_of_uid;
+  std::unordered_map<const berth_pod*, std::uint32_t> position_of_pod;
+  std::shared_ptr<berth_cluster> cluster;
   std::vector<double> arrivals;        // seconds, rising; of the i-th pod that comes. Infinity: by submit() alone
   std::vector<double> durations;       // seconds that a pod runs; infinity: to the end. Parallel to pods
   std::vector<std::uint32_t> nodes;    // numbers of the snapshot's nodes, ascending
@@ -32,6 +35,7 @@ struct Scenario {
   bool is_recorded = false;                     // events are kept until they are taken
   bool is_shuffled = false;                     // pods come in an order that the seed draws
   bool preempts = false;                        // pods that fit nowhere evict others
+  bool has_kube_queue = false;                  // who was set aside waits as in kube-scheduler's queue
 };
 
 /// Actions that are no position of a node.
@@ -66,7 +70,7 @@ struct Shown {
 
 class Episode {
  public:
-  Episode(const Scenario& scenario, std::shared_ptr<berth_fork> fork) : scenario_(&scenario), fork_(std::move(fork)) {}
+  Episode(const Scenario& scenario, std::shared_ptr<berth_fork> fork);
 
   /// Starts again. The functions below that return a status leave the episode in a state that only reset() leaves,
   /// where that is negative.
@@ -93,27 +97,22 @@ class Episode {
     std::uint32_t run;  // of the pod; where it runs again, or no more, the ending is void
     bool operator>(const Ending& other) const { return time != other.time ? time > other.time : pod > other.pod; }
   };
-  /// A pod that is to be decided about: higher priorities come first, then who came first, as in kube-scheduler's
-  /// queue.
-  struct Waiting {
-    std::int32_t priority;
-    std::uint64_t number;
-    std::uint32_t pod;
-    bool operator<(const Waiting& other) const {
-      return priority != other.priority ? priority > other.priority : number < other.number;
-    }
+  /// Who rejected a pod, as texts of berth_queue_fail().
+  struct Rejectors {
+    std::string all, pending;
   };
 
-  std::uint32_t current() const { return waiting_.begin()->pod; }
-  void wait(std::uint32_t pod) { waiting_.insert({scenario_->priorities[pod], next_number_++, pod}); }
   berth_status decide(std::int32_t action, Shown& shown, berth_error* error);
-  berth_status schedule(std::uint32_t pod, std::int32_t& position, berth_error* error) const;
-  berth_status leave(EventKind why, bool fits_nowhere, berth_error* error);
+  /// @param rejectors  [out] of a pod without a node; null: not wanted
+  berth_status schedule(std::uint32_t pod, std::int32_t& position, Rejectors* rejectors, berth_error* error) const;
+  berth_status leave(EventKind why, bool fits_nowhere, const Rejectors* known, berth_error* error);
   berth_status preempt(std::uint32_t pod, bool& evicts, berth_error* error);
   berth_status evict(const std::string& uid, std::int32_t node, berth_error* error);
   double next_event_at();
   berth_status next_event(berth_error* error);
   berth_status go_on(berth_error* error);
+  /// @param has_happened  [out] whether something did; otherwise nothing more happens, or not before `until`
+  berth_status to_next(double until, bool& has_happened, berth_error* error);
   berth_status show(Shown& shown, berth_error* error);
   berth_status show_mask(std::uint8_t* mask, berth_error* error);
   berth_status show_use(std::int64_t* use, berth_error* error) const;
@@ -127,11 +126,10 @@ class Episode {
   std::shared_ptr<berth_fork> fork_;
   std::vector<std::uint32_t> order_;  // pods as they come
   std::size_t arrived_ = 0;
-  std::set<Waiting> waiting_;         // the first one now
-  std::uint64_t next_number_ = 0;     // of Waiting
-  std::vector<std::uint32_t> aside_;  // until something ends
-  std::vector<Where> where_;          // of each pod
-  std::vector<std::uint32_t> runs_;   // of each pod, how often it ran
+  std::unique_ptr<WaitingPods> waiting_;
+  std::int32_t current_ = -1;        // to be decided about; -1: none
+  std::vector<Where> where_;         // of each pod
+  std::vector<std::uint32_t> runs_;  // of each pod, how often it ran
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
   std::vector<std::uint8_t> mask_;
   std::vector<Event> events_;

@@ -33,8 +33,8 @@ struct Arrays {
 class Sim {
  public:
   Sim(const SnapshotHandle& snapshot, nb::handle pods, const Given<const double, 1>& arrivals,
-      const Given<const double, 1>& durations, bool is_shuffled, bool is_recorded, bool preempts, std::size_t count,
-      std::size_t threads, nb::handle resources)
+      const Given<const double, 1>& durations, bool is_shuffled, bool is_recorded, bool preempts, bool has_kube_queue,
+      std::size_t count, std::size_t threads, nb::handle resources)
       : crew_(threads) {
     const auto raw = snapshot.use();
     for (const nb::handle item : nb::cast<nb::tuple>(pods)) add_pod(item);
@@ -46,6 +46,8 @@ class Sim {
     scenario_.is_shuffled = is_shuffled;
     scenario_.is_recorded = is_recorded;
     scenario_.preempts = preempts;
+    scenario_.has_kube_queue = has_kube_queue;
+    scenario_.cluster = snapshot.cluster();
     std::size_t node_count = 0;
     run([&](berth_error* error) {
       const berth_status status = berth_snapshot_nodes(raw.get(), nullptr, 0, &node_count, error);
@@ -139,6 +141,7 @@ class Sim {
     check_idle();
     episodes_.clear();
     scenario_.pods.clear();
+    scenario_.cluster.reset();
     is_closed_ = true;
   }
   bool is_closed() const { return is_closed_; }
@@ -174,6 +177,7 @@ class Sim {
     scenario_.pod_of_uid.emplace(std::string(uid.data, uid.size), static_cast<std::uint32_t>(scenario_.pods.size()));
     scenario_.uids.emplace_back(uid.data, uid.size);
     scenario_.priorities.push_back(priority);
+    scenario_.position_of_pod.emplace(pod.get(), static_cast<std::uint32_t>(scenario_.pods.size()));
     scenario_.pods.push_back(std::move(pod));
   }
 
@@ -295,9 +299,10 @@ Arrays arrays_of(nb::handle out) {
 void bind_sim(nb::module_& module) {
   nb::class_<Sim> type(module, "SimHandle", "Environments over forks of a snapshot. One thread at a time.");
   type.def(nb::init<const SnapshotHandle&, nb::handle, const Given<const double, 1>&, const Given<const double, 1>&,
-                    bool, bool, bool, std::size_t, std::size_t, nb::handle>(),
+                    bool, bool, bool, bool, std::size_t, std::size_t, nb::handle>(),
            nb::arg("snapshot"), nb::arg("pods"), nb::arg("arrivals"), nb::arg("durations"), nb::arg("shuffled"),
-           nb::arg("recorded"), nb::arg("preempts"), nb::arg("count"), nb::arg("threads"), nb::arg("resources"));
+           nb::arg("recorded"), nb::arg("preempts"), nb::arg("kube_queue"), nb::arg("count"), nb::arg("threads"),
+           nb::arg("resources"));
   type.def(
       "_reset",  // berth/sim.py has the order of the arrays
       [](Sim& self, const Given<const std::uint64_t, 1>& seeds, const Given<const std::uint8_t, 1>& which,

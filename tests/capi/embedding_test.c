@@ -89,6 +89,7 @@ static void run_on(const char* backend) {
   objects_are_replaced_and_deleted(backend);
   copies_are_counted_and_groups_are_placed(backend);
   room_is_reserved(backend);
+  a_queue_says_who_is_tried_next(backend);
   estimates_new_nodes(backend);
   drains_and_replaces_nodes(backend);
   results_are_exported(backend);

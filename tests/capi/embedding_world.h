@@ -39,6 +39,7 @@ void bulk_input_is_all_or_nothing_or_partial(const char* backend);
 void objects_are_replaced_and_deleted(const char* backend);
 void copies_are_counted_and_groups_are_placed(const char* backend);
 void room_is_reserved(const char* backend);
+void a_queue_says_who_is_tried_next(const char* backend);
 void estimates_new_nodes(const char* backend);
 void drains_and_replaces_nodes(const char* backend);
 void results_are_exported(const char* backend);

@@ -43,6 +43,18 @@ struct Handles {
     berth_node_set* none = nullptr;
     EXPECT_EQ(berth_node_set_create(cluster.get(), nullptr, 0, &none, nullptr), BERTH_OK);
     no_nodes.reset(none);
+    berth_queue* waiting = nullptr;
+    EXPECT_EQ(berth_queue_create(cluster.get(), nullptr, &waiting, nullptr), BERTH_OK);
+    queue.reset(waiting);
+    for (const std::size_t p : {std::size_t{0}, std::size_t{2}})
+      EXPECT_EQ(berth_queue_add(waiting, all[p], nullptr), BERTH_OK);
+    berth_pod* tried = nullptr;
+    EXPECT_EQ(berth_queue_pop(waiting, &tried, nullptr), BERTH_OK);
+    EXPECT_EQ(tried, all[2]) << "of the highest priority";
+    berth_pod_free(&tried);
+    EXPECT_EQ(berth_queue_pop(waiting, &tried, nullptr), BERTH_OK);
+    EXPECT_EQ(berth_queue_fail(waiting, tried, "NodeResourcesFit", nullptr, nullptr), BERTH_OK);
+    berth_pod_free(&tried);
   }
 
   void upsert(const std::string& text) {
@@ -75,6 +87,11 @@ struct Handles {
     const OwnedSnapshot owned(now);
     EXPECT_EQ(berth_snapshot_check_bulk(now, all.data(), all.size(), nullptr, 0, &result, nullptr), BERTH_OK);
     text += text_of(*OwnedResult(result)) + std::to_string(version);
+    for (std::uint32_t place = BERTH_QUEUE_ACTIVE; place <= BERTH_QUEUE_TRIED; ++place) {
+      std::uint64_t count = 0;
+      EXPECT_EQ(berth_queue_size(queue.get(), place, &count, nullptr), BERTH_OK);
+      text += "/" + std::to_string(count);
+    }
     EXPECT_EQ(berth_cluster_reservations(cluster.get(), nullptr, &result, nullptr), BERTH_OK);
     return text + text_of(*OwnedResult(result));
   }
@@ -88,6 +105,7 @@ struct Handles {
   OwnedFork fork;
   OwnedFork child;
   OwnedNodeSet no_nodes;
+  Owned<berth_queue, berth_queue_free> queue;  ///< pods[2] is tried, and pods[0] waits for room
   OwnedCancel cancel = make_cancel();
 };
 
@@ -293,6 +311,27 @@ std::vector<Call<Handles>> calls() {
          std::size_t length = 0;
          return berth_fork_use(h.child.get(), kResources.data(), 3, requested.data(), nullptr, 9, &length, nullptr);
        }},
+      {"queue_create",
+       [](Handles& h) {
+         berth_queue* made = nullptr;
+         const berth_status status = berth_queue_create(h.cluster.get(), nullptr, &made, nullptr);
+         berth_queue_free(&made);
+         return status;
+       }},
+      {"queue_add", [](Handles& h) { return berth_queue_add(h.queue.get(), h.pods[1].get(), nullptr); }},
+      {"queue_remove", [](Handles& h) { return berth_queue_remove(h.queue.get(), h.pods[0].get(), nullptr); }},
+      {"queue_fail",
+       [](Handles& h) {
+         return berth_queue_fail(h.queue.get(), h.pods[2].get(), "NodeName, NodeResourcesFit", "Other", nullptr);
+       }},
+      {"queue_done", [](Handles& h) { return berth_queue_done(h.queue.get(), h.pods[2].get(), nullptr); }},
+      {"queue_node_changed",
+       [node](Handles& h) {
+         return berth_queue_node_changed(h.queue.get(), nullptr, 0, node.data(), node.size(), nullptr);
+       }},
+      {"queue_pod_leaves",
+       [](Handles& h) { return berth_queue_pod_leaves(h.queue.get(), h.fork.get(), "uid-runs", nullptr); }},
+      {"queue_advance", [](Handles& h) { return berth_queue_advance(h.queue.get(), 400'000'000, nullptr); }},
       {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
       {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
       {"snapshot_scale_up",

@@ -63,7 +63,7 @@ OwnedCancel make_cancel() {
 
 std::string text_of(const berth_result& result) {
   std::string out;
-  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_PLACED_OF_CLASS; ++id) {
+  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_PENDING_REJECTORS; ++id) {
     berth_column column{};
     if (berth_result_column(&result, id, &column, nullptr) != BERTH_OK) continue;
     out += "column " + std::to_string(id) + ":";

@@ -130,10 +130,10 @@ def test_environments_equal_a_plain_simulation(world):
             each.fork.close()
 
 
-def recorded(snapshot, pods, envs, seeds, threads=0):
+def recorded(snapshot, pods, envs, seeds, threads=0, **options):
     """All bytes of an episode."""
     arrivals, durations = times(2)
-    with berth.Sim(snapshot, pods, envs, arrivals=arrivals, durations=durations, events=True, threads=threads) as sim:
+    with berth.Sim(snapshot, pods, envs, arrivals=arrivals, durations=durations, events=True, threads=threads, **options) as sim:
         out = sim.reset(seeds)
         said = [b"".join(getattr(out, name).tobytes() for name in Arrays.__dataclass_fields__)]
         for step in range(120):
@@ -144,13 +144,15 @@ def recorded(snapshot, pods, envs, seeds, threads=0):
         return said, events
 
 
-def test_same_seeds_and_actions_give_the_same_bytes(world):
+@pytest.mark.parametrize("kube_queue", [False, True])
+def test_same_seeds_and_actions_give_the_same_bytes(world, kube_queue):
     snapshot, pods = world
     seeds = list(range(6))
-    one, events = recorded(snapshot, pods, 6, seeds, threads=1)
-    assert recorded(snapshot, pods, 6, seeds, threads=6)[0] == one == recorded(snapshot, pods, 6, seeds)[0]
-    assert recorded(snapshot, pods, 6, [9, 1, 2, 3, 4, 5])[0] != one
-    alone = recorded(snapshot, pods, 1, [3])[1]
+    options = {"kube_queue": kube_queue, "preemption": kube_queue}
+    one, events = recorded(snapshot, pods, 6, seeds, threads=1, **options)
+    assert recorded(snapshot, pods, 6, seeds, threads=6, **options)[0] == one == recorded(snapshot, pods, 6, seeds, **options)[0]
+    assert recorded(snapshot, pods, 6, [9, 1, 2, 3, 4, 5], **options)[0] != one
+    alone = recorded(snapshot, pods, 1, [3], **options)[1]
     mine = events.env == 3  # what is beside an environment changes nothing
     for name in ("time", "kind", "pod", "node"):
         assert getattr(events, name)[mine].tolist() == getattr(alone, name).tolist()
@@ -275,6 +277,65 @@ def test_a_clock_that_advances_decides_as_kube_scheduler(world):
             assert one == two
         with pytest.raises(ValueError):
             advanced.advance(float("inf"))
+
+
+def test_a_refused_pod_waits_for_what_its_plugins_say_and_for_its_backoff(crowded):
+    pods = pods_of(crowded, ("first", 4, 0), ("second", 3, 0), ("last", 1, 0))
+    with berth.Sim(crowded, pods, 1, arrivals=[0, 0, 20], durations=[2.5, 5.0, 1.0], shuffle=False, events=True,
+                   kube_queue=True) as sim:
+        out = sim.reset(0)
+        out = sim.step([SCHEDULE], out)
+        assert out.node[0] == 1 and out.pod[0] == 1 and not out.mask.any()
+        out = sim.step([SCHEDULE], out)
+        assert out.pending[0] == 1 and out.pod[0] == 1 and out.time[0] == 2.5  # `first` has ended, and so has the backoff
+        out = sim.step([SET_ASIDE], out)  # a node takes it: an error of kube-scheduler, which backs off for a second
+        assert out.pod[0] == 1 and 3.5 <= out.time[0] <= 4.5
+        out = sim.step([SCHEDULE], out)
+        assert out.node[0] == 1 and out.pod[0] == 2 and out.time[0] == 20
+        out = sim.step([SCHEDULE], out)
+        assert out.done[0] == 1 and out.placed[0] == 3 and out.pending[0] == 0
+        kinds = sim.take_events().kind.tolist()
+        assert kinds.count(Event.SET_ASIDE) == 2 and kinds.count(Event.FINISHED) == 3
+    for each in pods:
+        each.close()
+
+
+def test_an_episode_with_pods_that_nothing_helps_ends(crowded):
+    gated = crowded.cluster.pod(pod("gated", 1, schedulingGates=[{"name": "later"}]))
+    pods = (*pods_of(crowded, ("big", 9, 0), ("small", 1, 0)), gated)
+    with berth.Sim(crowded, pods, 1, arrivals=[0, 0, 0], durations=[1.0, 700.0, 1.0], shuffle=False, events=True,
+                   kube_queue=True) as sim:
+        out = sim.reset(0)
+        tried = 0
+        while not out.done[0]:
+            tried += out.pod[0] == 0
+            out = sim.step([SCHEDULE], out)
+        assert out.placed[0] == 1 and out.pending[0] == 2 and out.pod[0] == -1
+        assert tried >= 3  # at once, after each five minutes, and when `small` had ended
+        out = sim.advance(2000.0, out)
+        assert out.placed[0] == 1 and out.pending[0] == 2 and out.time[0] == 2000
+    for each in pods:
+        each.close()
+
+
+def test_a_clock_with_kube_schedulers_queue_decides_as_the_steps(world):
+    snapshot, pods = world
+    arrivals, durations = times(4)
+    options = {"arrivals": arrivals, "durations": durations, "events": True, "kube_queue": True}
+    with berth.Sim(snapshot, pods, 2, **options) as stepped, berth.Sim(snapshot, pods, 2, **options) as advanced:
+        assert stepped.horizon == float("inf")
+        out = stepped.reset(5)
+        while not out.done.all():
+            out = stepped.step([SCHEDULE, SCHEDULE], out)
+        other = advanced.reset(5)
+        for until in (5.0, 7.0, 7.0, 33.0, float(out.time.max())):
+            other = advanced.advance(until, other)
+            assert other.pod.tolist() == [-1, -1] and (other.time == until).all()
+        steps, all_of = stepped.take_events(), advanced.take_events()
+        assert (steps.kind == Event.SET_ASIDE).any() and (steps.kind == Event.PLACED).sum() > PODS
+        for env in range(2):
+            one, two = ([each[1:] for each in zip(e.env, e.time, e.kind, e.pod, e.node) if each[0] == env] for e in (steps, all_of))
+            assert one == two[: len(one)]
 
 
 def test_pods_are_submitted(crowded):
