@@ -52,6 +52,7 @@ from .errors import (
     StructSizeError,
     UnsupportedError,
 )
+from .queue import Queue, QueueSizes
 from .results import (
     CheckResult,
     DrainResult,
@@ -114,6 +115,8 @@ __all__ = [
     "Pod",
     "PreemptResult",
     "Preset",
+    "Queue",
+    "QueueSizes",
     "ReentryError",
     "ReplaceResult",
     "ReservationsResult",

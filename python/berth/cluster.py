@@ -326,6 +326,7 @@ class Fork(Questions, _native.ForkHandle):
         skip_cordoned: bool = False,
         as_moved: bool = False,
         stop_at_failure: bool = False,
+        rejectors: bool = False,
         deadline: Deadline = None,
         cancel: CancelToken | None = None,
         progress: Progress | None = None,
@@ -338,6 +339,7 @@ class Fork(Questions, _native.ForkHandle):
             nodes: NodeSet, or names and numbers; None: all. Scores are normalised over the set.
             as_moved: spec.nodeName is ignored, and the pod's own running copy is taken out first.
             stop_at_failure: stop behind the first pod that finds no node.
+            rejectors: the columns `rejectors` and `pending_rejectors` are wanted too, which Queue.fail() takes.
             deadline, cancel, progress: those pods of the beginning that were placed stand, also where `progress` raises;
                 with a deadline at least one is tried.
 
@@ -346,12 +348,15 @@ class Fork(Questions, _native.ForkHandle):
         """
         asked = pods_of(pods)
         chosen = (Choice.SCORE if order is None else Choice.ORDER) if choice is None else member_of(Choice, choice)
-        flags = flags_of(skip_cordoned=skip_cordoned, as_moved=as_moved, stop_at_failure=stop_at_failure)
+        flags = flags_of(
+            skip_cordoned=skip_cordoned, as_moved=as_moved, stop_at_failure=stop_at_failure, with_rejectors=rejectors
+        )
         return ScheduleResult(
             self._schedule(
                 asked, flags, chosen, start, self._node_set(nodes), order, microseconds_of(deadline), cancel, progress
             ),
             asked,
+            rejectors,
         )
 
     def schedule_group(

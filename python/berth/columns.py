@@ -27,6 +27,8 @@ _TEXTS = frozenset(
         Col.TRY_KEY,
         Col.TRY_VALUE,
         Col.TRY_REASONS,
+        Col.REJECTORS,
+        Col.PENDING_REJECTORS,
         Col.OWNER,
         Col.UID,
         Col.CAP_RESOURCE,

@@ -164,6 +164,7 @@ class Flag(enum.IntFlag):
     DRAIN_KEEP = 256
     DRAIN_BY_SCORE = 512
     WITH_SCORES = 1024
+    WITH_REJECTORS = 2048
 
 
 class Col(enum.IntEnum):

@@ -87,13 +87,19 @@ class CheckResult(Result):
 class ScheduleResult(Result):
     """Placements: a row for each pod that was tried."""
 
-    __slots__ = ()
+    __slots__ = ("_has_rejectors",)
+
+    def __init__(self, given: Given, pods: Sequence[_native.Pod] = (), has_rejectors: bool = False) -> None:
+        super().__init__(given, pods)
+        self._has_rejectors = has_rejectors
 
     node = ColumnOf(Col.NODE, "Numbers of the nodes; NO_NODE of a pod without one, [pods].")
     fits = ColumnOf(Col.FITS, "Whether the pod was placed, [pods].")
     judged = ColumnOf(Col.JUDGED, "What the answer is worth, [pods].")
     score = ColumnOf(Col.SCORE, "The total of the chosen node; 0 where nothing was scored, [pods].")
     message = ColumnOf(Col.MESSAGE, "Texts: why the pod has no node, as kube-scheduler's event says it, [pods].")
+    rejectors = ColumnOf(Col.REJECTORS, "With rejectors: texts: the plugins that keep the pod from nodes, [pods].")
+    pending_rejectors = ColumnOf(Col.PENDING_REJECTORS, "With rejectors: texts: those that answered Pending, [pods].")
 
     @property
     def placed(self) -> int:
@@ -114,7 +120,8 @@ class ScheduleResult(Result):
         return dict(zip([pod.uid for pod in self._pods], self.node_names()))
 
     def _tables(self) -> Any:
-        columns = (Col.NODE, Col.FITS, Col.JUDGED, Col.SCORE, Col.MESSAGE)
+        more = (Col.REJECTORS, Col.PENDING_REJECTORS) if self._has_rejectors else ()
+        columns = (Col.NODE, Col.FITS, Col.JUDGED, Col.SCORE, Col.MESSAGE, *more)
         return {"pods": (columns, {"pod": self._uids(len(self.node))})}
 
 

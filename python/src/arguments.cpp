@@ -127,4 +127,15 @@ void Watched::tell(void* user_data, std::uint64_t done, std::uint64_t total) {
   }
 }
 
+std::string uid_of(nb::handle pod) {
+  if (nb::isinstance<nb::str>(pod)) return nb::cast<std::string>(pod);
+  const PodHandle* handle = nullptr;
+  if (!nb::try_cast<const PodHandle*>(pod, handle) || handle == nullptr)
+    throw nb::type_error("a pod is a Pod or its uid");
+  const auto raw = handle->use();
+  berth_str uid{};
+  run_short([&](berth_error* error) { return berth_pod_uid(raw.get(), &uid, error); });
+  return {uid.data, uid.size};
+}
+
 }  // namespace berth_python

@@ -144,4 +144,7 @@ class Nodes {
 
 inline const char* c_str(const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; }
 
+/// The uid of a pod given as Pod or as text.
+std::string uid_of(nb::handle pod);
+
 }  // namespace berth_python

@@ -18,6 +18,7 @@ void bind_cluster(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_snapshots(nb::module_& module);
 void bind_forks(nb::module_& module);
+void bind_queues(nb::module_& module);
 void bind_sim(nb::module_& module);
 
 /// A result and the status of the call, BERTH_DEADLINE among them.

@@ -9,18 +9,6 @@
 namespace berth_python {
 namespace {
 
-/// The uid of a pod given as Pod or as text.
-std::string uid_of(nb::handle pod) {
-  if (nb::isinstance<nb::str>(pod)) return nb::cast<std::string>(pod);
-  const PodHandle* handle = nullptr;
-  if (!nb::try_cast<const PodHandle*>(pod, handle) || handle == nullptr)
-    throw nb::type_error("a pod is a Pod or its uid");
-  const auto raw = handle->use();
-  berth_str uid{};
-  run_short([&](berth_error* error) { return berth_pod_uid(raw.get(), &uid, error); });
-  return {uid.data, uid.size};
-}
-
 Answer schedule(const ForkHandle& self, nb::handle pods, std::uint32_t flags, std::uint32_t choice, std::uint32_t start,
                 const NodeSetHandle* nodes, nb::handle order, std::uint64_t deadline_us, const CancelHandle* cancel,
                 nb::handle progress) {

@@ -35,6 +35,7 @@ BERTH_PYTHON_KIND_WITH_MEMORY(snapshot)
 BERTH_PYTHON_KIND_WITH_MEMORY(fork)
 BERTH_PYTHON_KIND_WITH_MEMORY(pod)
 BERTH_PYTHON_KIND_WITH_MEMORY(node_set)
+BERTH_PYTHON_KIND_WITH_MEMORY(queue)
 BERTH_PYTHON_KIND_WITH_MEMORY(result)
 #undef BERTH_PYTHON_KIND_WITH_MEMORY
 #undef BERTH_PYTHON_KIND
@@ -135,6 +136,7 @@ using SnapshotHandle = Handle<berth_snapshot>;
 using ForkHandle = Handle<berth_fork>;
 using PodHandle = Handle<berth_pod>;
 using NodeSetHandle = Handle<berth_node_set>;
+using QueueHandle = Handle<berth_queue>;
 using ResultHandle = Handle<berth_result>;
 
 /// A copy is the object itself, and pickle says why it cannot.

@@ -34,6 +34,7 @@ NB_MODULE(_native, module) {
         count<berth_fork>(counts);
         count<berth_pod>(counts);
         count<berth_node_set>(counts);
+        count<berth_queue>(counts);
         count<berth_result>(counts);
         count<berth_cancel>(counts);
         return counts;
@@ -48,5 +49,6 @@ NB_MODULE(_native, module) {
   berth_python::bind_results(module);
   berth_python::bind_snapshots(module);
   berth_python::bind_forks(module);
+  berth_python::bind_queues(module);
   berth_python::bind_sim(module);
 }
