@@ -166,10 +166,11 @@ func TestMemoryOfHandlesIsTold(t *testing.T) {
 	snapshot := closing(t, must(cluster.NewSnapshot())(t))
 	fork := closing(t, must(snapshot.Fork())(t))
 	set := closing(t, must(cluster.NewNodeSet(nil))(t))
+	queue := closing(t, must(cluster.NewQueue(nil))(t))
 	result := closing(t, must(snapshot.CheckBulk(t.Context(), []*Pod{pod}, nil))(t))
 	for name, memory := range map[string]func() (uint64, error){
 		"cluster": cluster.Memory, "pod": pod.Memory, "snapshot": snapshot.Memory, "fork": fork.Memory, "set": set.Memory,
-		"result": result.Memory,
+		"queue": queue.Memory, "result": result.Memory,
 	} {
 		if must(memory())(t) == 0 {
 			t.Errorf("%s: 0 bytes", name)

@@ -4,7 +4,7 @@
 //
 // docs/go.md explains it with examples; docs/embedding.md explains the model. In short: an Engine is a configuration,
 // a Cluster the one object that changes, a Snapshot the cluster at one version, a Fork a what-if, a Pod is prepared
-// once, a NodeSet is a set of node numbers, and results are answers in columns.
+// once, a NodeSet is a set of node numbers, a Queue is kube-scheduler's queue, and results are answers in columns.
 //
 // # Ownership
 //
@@ -24,7 +24,7 @@
 // # Goroutines
 //
 // The rules are those of berth.h, with goroutines for threads. Any number of goroutines may use an Engine, a Snapshot,
-// a Pod, a NodeSet, a result and a Cluster at once; calls that change a cluster wait for each other. A Fork is used by
-// one goroutine at a time, by any of them: a second one gets Busy, and nothing happens. Close of a result is not
-// called while another goroutine reads its fields.
+// a Pod, a NodeSet, a result and a Cluster at once; calls that change a cluster wait for each other. A Fork or a Queue
+// is used by one goroutine at a time, by any of them: a second one gets Busy, and nothing happens. Queue.PodCame and
+// PodLeaves use the fork as well. Close of a result is not called while another goroutine reads its fields.
 package berth

@@ -111,6 +111,72 @@ func ExampleFork() {
 	// true
 }
 
+// try places a pod in the fork, and tells the queue how that ended.
+func try(pod *berth.Pod, fork *berth.Fork, queue *berth.Queue) error {
+	options := &berth.ScheduleOptions{Rejectors: true}
+	answer, err := fork.Schedule(context.Background(), []*berth.Pod{pod}, options)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	if !answer.Fits[0] {
+		rejectors, _ := answer.Rejectors.At(0)
+		pending, _ := answer.PendingRejectors.At(0)
+		return queue.Fail(pod, rejectors, pending)
+	}
+	if err := queue.Done(pod); err != nil {
+		return err
+	}
+	uid, _ := pod.UID()
+	return queue.PodCame(fork, uid) // others may have waited for it
+}
+
+func ExampleQueue() {
+	cluster := open()
+	defer cluster.Close()
+	snapshot, err := cluster.NewSnapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snapshot.Close()
+	fork, err := snapshot.Fork()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer fork.Close()
+	queue, err := cluster.NewQueue(nil) // its clock begins at 0
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer queue.Close()
+	for _, cpu := range []string{"5", "16"} {
+		pod, err := cluster.NewPod(podOf("web-"+cpu, cpu), nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer pod.Close()
+		if err := queue.Add(pod); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for {
+		pod, err := queue.Pop()
+		if err != nil {
+			log.Fatal(err)
+		}
+		if pod == nil {
+			break // none is ready
+		}
+		if err := try(pod, fork, queue); err != nil {
+			log.Fatal(err)
+		}
+	}
+	waiting, err := queue.Size(berth.QueueUnschedulable)
+	fmt.Println(waiting, err)
+	// Output:
+	// 1 <nil>
+}
+
 func ExampleError() {
 	cluster := open()
 	defer cluster.Close()

@@ -234,6 +234,7 @@ type ScheduleOptions struct {
 	SkipCordoned  bool
 	AsMoved       bool // spec.nodeName is ignored, and the pod's own running copy is taken out first
 	StopAtFailure bool // stop behind the first pod that finds no node
+	Rejectors     bool // fill Rejectors and PendingRejectors
 	Choice        Choice
 	Start         uint32   // of FirstFit: a position among the nodes; ScheduleResult.NextStart goes on
 	Nodes         *NodeSet // nil: all nodes
@@ -248,6 +249,10 @@ type ScheduleColumns struct {
 	Judged   []Judged
 	Scores   []int64 // the total of the chosen node; 0 where nothing was scored
 	Messages Texts   // why the pod has no node, as kube-scheduler's event says it
+	// With ScheduleOptions.Rejectors, and otherwise empty: what Queue.Fail asks for. The plugins that keep the pod from
+	// nodes, joined with ", ", or none: it has a node, is not judged, or its cycle ended with an error.
+	Rejectors        Texts
+	PendingRejectors Texts // those of them that answered Pending
 }
 
 // ScheduleResult is an answer of Schedule.
@@ -290,7 +295,7 @@ func (f *Fork) Schedule(ctx context.Context, pods []*Pod, options *ScheduleOptio
 	o := C.berth_schedule_options{choice: C.uint32_t(options.Choice), start: C.uint32_t(options.Start)}
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	o.flags = bit(options.SkipCordoned, C.BERTH_SKIP_CORDONED) | bit(options.AsMoved, C.BERTH_AS_MOVED) |
-		bit(options.StopAtFailure, C.BERTH_STOP_AT_FAILURE)
+		bit(options.StopAtFailure, C.BERTH_STOP_AT_FAILURE) | bit(options.Rejectors, C.BERTH_WITH_REJECTORS)
 	if o.nodes, err = c.nodeSet(options.Nodes); err != nil {
 		return nil, err
 	}
@@ -307,7 +312,12 @@ func (f *Fork) Schedule(ctx context.Context, pods []*Pod, options *ScheduleOptio
 	return answered(c, status, func(c *call) (*ScheduleResult, error) {
 		r := &ScheduleResult{}
 		r.take(c)
-		err := r.bind(c, r.bindings()...)
+		bindings := r.bindings()
+		if options.Rejectors {
+			bindings = append(bindings, binding{C.BERTH_COLUMN_REJECTORS, &r.Rejectors},
+				binding{C.BERTH_COLUMN_PENDING_REJECTORS, &r.PendingRejectors})
+		}
+		err := r.bind(c, bindings...)
 		if err == nil {
 			err = c.failed(C.berth_result_next_start(r.p, &c.number, &c.err))
 			r.NextStart = uint32(c.number)

@@ -19,16 +19,17 @@ const (
 	snapshotKind
 	forkKind
 	nodeSetKind
+	queueKind
 	resultKind
 	kindCount
 )
 
-var kindNames = [kindCount]string{"Engine", "Cluster", "Pod", "Snapshot", "Fork", "NodeSet", "Result"}
+var kindNames = [kindCount]string{"Engine", "Cluster", "Pod", "Snapshot", "Fork", "NodeSet", "Queue", "Result"}
 
 var openHandles [kindCount]atomic.Int64
 
 // OpenHandles is the number of handles that were made and not freed yet, by kind: "Engine", "Cluster", "Pod",
-// "Snapshot", "Fork", "NodeSet", "Result". Kinds without one are left out. It is meant for tests.
+// "Snapshot", "Fork", "NodeSet", "Queue", "Result". Kinds without one are left out. It is meant for tests.
 func OpenHandles() map[string]int64 {
 	open := map[string]int64{}
 	for i := range openHandles {
@@ -114,6 +115,9 @@ func (h *handle) freeOnce() {
 		openHandles[h.kind].Add(-1)
 	}
 }
+
+// closed says that Close was called, by which the handle takes no further call.
+func (h *handle) closed() bool { return h.state.Load()&closedBit != 0 }
 
 func (h *handle) close() error {
 	if h == nil || h.shared == nil {

@@ -56,6 +56,13 @@ func (set *NodeSet) Memory() (uint64, error) {
 	})
 }
 
+// Memory is what the queue takes, in bytes: an estimate, without the pods.
+func (q *Queue) Memory() (uint64, error) {
+	return q.memory("Queue.Memory", func(bytes *C.uint64_t, err *C.berth_error) C.berth_status {
+		return C.berth_queue_memory(q.p, bytes, err)
+	})
+}
+
 // Memory is what columns, texts and record take, in bytes.
 func (r *Result) Memory() (uint64, error) {
 	return r.memory("Result.Memory", func(bytes *C.uint64_t, err *C.berth_error) C.berth_status {

@@ -615,7 +615,8 @@ typedef struct berth_schedule_options {
  *
  * @param pods   [in]  length pod_count; none of them on a node, unless BERTH_AS_MOVED
  * @param options [in] NULL: by score among all nodes
- * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, one entry for each pod that was tried: a prefix
+ * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, with BERTH_WITH_REJECTORS also REJECTORS and
+ * PENDING_REJECTORS, one entry for each pod that was tried: a prefix
  * @return BERTH_DEADLINE, BERTH_CANCELLED: before all were tried; those of the prefix stand. BERTH_E_EXISTS naming a
  * pod that stands on a node */
 BERTH_API berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
@@ -1090,7 +1091,8 @@ enum {
 BERTH_API berth_status berth_queue_create(berth_cluster* cluster, const berth_queue_options* options,
                                           berth_queue** queue, berth_error* error);
 BERTH_API void berth_queue_free(berth_queue** queue);
-/** The pod waits from now on, wherever it stands. The queue shares the handle until the pod is done or removed.
+/** The pod waits from now on, wherever it stands. The queue shares the handle until the pod is done or removed, and
+ * knows the pod by it: other functions take no other handle of the same pod.
  * @return BERTH_E_EXISTS: a pod of the name or uid waits or is tried. BERTH_E_ARGUMENT: no profile is for its
  * schedulerName */
 BERTH_API berth_status berth_queue_add(berth_queue* queue, const berth_pod* pod, berth_error* error);
@@ -1114,12 +1116,14 @@ BERTH_API berth_status berth_queue_done(berth_queue* queue, const berth_pod* pod
  * @param now_us [in] not before the queue's time */
 BERTH_API berth_status berth_queue_advance(berth_queue* queue, int64_t now_us, berth_error* error);
 /** @param now_us  [out] NULL, or the queue's time
- * @param next_us [out] NULL, or when the clock is next looked at for a pod that waits; INT64_MAX: no pod waits for it
- */
+ * @param next_us [out] NULL, or when the clock is next looked at for a pod that waits, also for one that backs off and
+ * that berth_queue_pop() gives before; INT64_MAX: no pod waits for it */
 BERTH_API berth_status berth_queue_times(berth_queue* queue, int64_t* now_us, int64_t* next_us, berth_error* error);
-/** A pod came to the node on which it stands in the fork. @return BERTH_E_NOT_FOUND: it stands on none */
+/** A pod came to the node on which it stands in the fork. @return BERTH_E_NOT_FOUND: it stands on none. BERTH_E_BUSY:
+ * another thread is in a call on the queue, or on the fork */
 BERTH_API berth_status berth_queue_pod_came(berth_queue* queue, berth_fork* fork, const char* uid, berth_error* error);
-/** A pod is about to leave the node on which it stands in the fork: call before it does. @return BERTH_E_NOT_FOUND */
+/** A pod is about to leave the node on which it stands in the fork: call before it does.
+ * @return BERTH_E_NOT_FOUND, BERTH_E_BUSY as before */
 BERTH_API berth_status berth_queue_pod_leaves(berth_queue* queue, berth_fork* fork, const char* uid,
                                               berth_error* error);
 /** A node came, changed or went.

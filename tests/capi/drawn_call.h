@@ -11,24 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "tests/capi/drawn_world.h"
-#include "tests/property/dice.h"
+#include "tests/capi/drawn_queue_call.h"
 
 namespace berth::test {
 
 inline constexpr int kNodes = 6;
-inline constexpr std::int64_t kCallKinds = 34;
+inline constexpr std::uint64_t kQueueKinds = 34;  ///< from this one on
+inline constexpr std::int64_t kCallKinds = 39;
 inline constexpr int kPods = 14;
-
-/// The flag, or nothing.
-inline std::uint32_t flag_if(bool condition, std::uint32_t flag) { return condition ? flag : 0; }
-inline std::uint64_t below(Dice& dice, std::int64_t limit) { return static_cast<std::uint64_t>(dice.upto(limit - 1)); }
-
-inline std::string said(berth_status status, const berth_error& error) {
-  std::string text = berth_status_name(status);
-  if (status < 0) text += std::string(" ") + error.object + ": " + error.text;
-  return text;
-}
 
 /// A call with its arguments, drawn.
 class Call {
@@ -60,6 +50,9 @@ class Call {
   std::function<void(const berth_result&)> on_result = {};  ///< reads results; empty: nobody does
   std::string make(World& world) const {
     error_ = BERTH_ERROR_INIT;
+    if (kind_ >= kQueueKinds)
+      return make_queue_call(world, {start_, flags_, pod_, fork_at(world), pod_at(world), node_json(node_shape_)},
+                             error_);
     switch (kind_) {
       case 0:
       case 1:

@@ -105,7 +105,7 @@ struct Handles {
   OwnedFork fork;
   OwnedFork child;
   OwnedNodeSet no_nodes;
-  Owned<berth_queue, berth_queue_free> queue;  ///< pods[2] is tried, and pods[0] waits for room
+  OwnedQueue queue;  ///< pods[2] is tried, and pods[0] waits for room
   OwnedCancel cancel = make_cancel();
 };
 

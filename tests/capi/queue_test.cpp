@@ -14,7 +14,6 @@ namespace berth::test {
 namespace {
 
 constexpr std::int64_t kSecondUs = 1'000'000;
-using OwnedQueue = Owned<berth_queue, berth_queue_free>;
 
 class QueueTest : public testing::Test {
  protected:

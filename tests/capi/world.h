@@ -25,6 +25,7 @@ using OwnedSnapshot = Owned<berth_snapshot, berth_snapshot_free>;
 using OwnedFork = Owned<berth_fork, berth_fork_free>;
 using OwnedPod = Owned<berth_pod, berth_pod_free>;
 using OwnedNodeSet = Owned<berth_node_set, berth_node_set_free>;
+using OwnedQueue = Owned<berth_queue, berth_queue_free>;
 using OwnedResult = Owned<berth_result, berth_result_free>;
 using OwnedCancel = Owned<berth_cancel, berth_cancel_free>;
 
