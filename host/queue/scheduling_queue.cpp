@@ -275,7 +275,10 @@ void SchedulingQueue::move_on_events(std::span<const ClusterEvent> events, const
     all.push_back(std::make_shared<const RaisedEvent>(RaisedEvent{event, objects, false}));
     std::vector<std::uint32_t> moved = slots;  // by the events before
     std::ranges::sort(moved);
-    for (const auto& [slot, requeue] : classes_.decide_all(*all.back(), scope)) {
+    const std::vector<HintClasses::Decision> decisions = classes_.decide_all(*all.back(), scope);
+    slots.reserve(slots.size() + decisions.size());
+    entries.reserve(entries.size() + decisions.size());
+    for (const auto& [slot, requeue] : decisions) {
       if (std::ranges::binary_search(moved, slot)) continue;
       slots.push_back(slot);
       entries.push_back(to(records_[slot], requeue, {QueueLabel::Move::kEvent, event}));
