@@ -122,7 +122,7 @@ berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, co
     if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
     if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
     return once_open(state, watch, drained_argument(drained, count), [&](std::span<const std::uint32_t> nodes) {
-      if (nodes.size() == count)
+      if (!watch.is_over())  // reading shapes asks the state
         return replace(state, cluster, nodes, known, read_shapes(state, shapes, shape_count, log), max_nodes, watch);
       DrainOptions none = known;
       none.flags &= ~std::uint32_t{BERTH_DRAIN_TOGETHER};  // with which there is one replacement
