@@ -38,10 +38,11 @@ std::vector<PluginTable> plugins_of(const berth_engine_options& options) {
   tables.reserve(options.plugin_count + options.plugin_file_count);
   if (options.plugin_count > 0) needed(options.plugins, "plugins");
   for (std::size_t i = 0; i < options.plugin_count; ++i)
-    tables.push_back(read_plugin_table(options.plugins[i], "plugins[" + std::to_string(i) + "]"));
+    tables.push_back(
+        read_plugin_table(options.plugins[i], "plugins[" + std::to_string(i) + "]", PluginUse::kEngineAndQueue));
   if (options.plugin_file_count > 0) needed(options.plugin_files, "plugin_files");
   for (std::size_t i = 0; i < options.plugin_file_count; ++i)
-    tables.push_back(load_plugin(&needed(options.plugin_files[i], "plugin_files[]")));
+    tables.push_back(load_plugin(&needed(options.plugin_files[i], "plugin_files[]"), PluginUse::kEngineAndQueue));
   return tables;
 }
 

@@ -9,6 +9,7 @@
 #include "host/capi/api_error.h"
 #include "host/capi/handles.h"
 #include "host/objects/pod_copy.h"
+#include "host/plugin_abi/loop_plugins.h"
 #include "host/queue/change_events.h"
 
 namespace berth::capi {
@@ -24,6 +25,13 @@ SchedulerConfig config_of(const Engine& engine) {
   SchedulerConfig config = engine.config;
   if (engine.ignoring_profiles_at > 0) config.profiles.resize(static_cast<std::size_t>(engine.ignoring_profiles_at));
   return config;
+}
+
+/// What plugins by C ABI say of pods that come, and of events.
+PluginRegistry plugins_of(const Engine& engine) {
+  PluginRegistry registry;
+  register_loop_plugins(engine.engine.host_plugins, registry);
+  return registry;
 }
 
 /// As it waits: where it stands is of no account.
@@ -52,7 +60,9 @@ PodQueue::PodQueue(std::shared_ptr<Cluster> cluster, std::int64_t now_us)
       clock_(now_us),
       selecting_(cluster_->selecting()),
       has_declared_features_(cluster_->engine().config.gates.enabled("NodeDeclaredFeatures")),
-      plugins_(config_of(cluster_->engine()), [this](const Pod& pod) { return selectors_.of(pod); }),
+      plugins_(
+          config_of(cluster_->engine()), [this](const Pod& pod) { return selectors_.of(pod); },
+          plugins_of(cluster_->engine())),
       queue_(plugins_.take_profiles(), queue_options(cluster_->engine().config), clock_) {
   cluster_->engine().memory.check();
 }

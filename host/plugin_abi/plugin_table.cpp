@@ -135,8 +135,11 @@ void check_functions(const berth_plugin& table, PluginUse use, const std::string
     if (!rule.is_there && rule.is_called && rule.is_needed)
       refuse(where, std::string(rule.entry) + "() is not there, expected one with " + rule.caller);
   }
+  const auto is_called = [use](const LoopEntry& entry) {
+    return use == PluginUse::kLoop || (use == PluginUse::kEngineAndQueue && entry.point == ExtensionPoint::kPreEnqueue);
+  };
   for (const LoopEntry& entry : kLoopEntries)
-    if (entry.is_there(table) && use == PluginUse::kEngine)
+    if (entry.is_there(table) && !is_called(entry))
       refuse(where,
              std::string(entry.name) +
                  "() is there, which nothing calls here: no pod is bound (berth schedule and berth simulate call it)");

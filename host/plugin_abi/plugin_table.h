@@ -14,8 +14,9 @@ namespace berth {
 
 /// Which entries of a table are called.
 enum class PluginUse : std::uint8_t {
-  kEngine,  ///< PreFilter to Score: questions of berth.h, `berth explain` and `berth bench`
-  kLoop     ///< those before and behind the choice of a node, too
+  kEngine,          ///< PreFilter to Score: `berth explain` and `berth bench`
+  kEngineAndQueue,  ///< and PreEnqueue: berth.h
+  kLoop             ///< those before and behind the choice of a node, too
 };
 
 /// A plugin that this release can run.

@@ -82,6 +82,7 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   const std::vector<ClusterEvent> events = pod_change_events(*before, *after, release_);
   if (in_flight_.contains(after->uid())) {
     std::vector<std::shared_ptr<const RaisedEvent>> raised;
+    raised.reserve(events.size());
     for (const ClusterEvent event : events)
       raised.push_back(
           std::make_shared<const RaisedEvent>(RaisedEvent{event, {.old_pod = before, .new_pod = after}, false}));
@@ -336,6 +337,7 @@ void SchedulingQueue::flush_leftovers() {
   bool any = false;
   const std::vector<std::uint32_t> slots = classes_.older_than(clock_.now_us() - max_unschedulable_us_, any);
   std::vector<Entry> entries;
+  entries.reserve(slots.size());
   for (const std::uint32_t slot : slots)
     entries.push_back(to(records_[slot], Requeue::kAfterBackoff, kUnschedulableTimeout));
   const bool tells = any && in_flight_.pod_count() > 0;

@@ -44,7 +44,9 @@ class QueueTest : public testing::Test {
   const berth_pod* pop() {
     berth_pod* popped = nullptr;
     EXPECT_EQ(berth_queue_pop(queue_.get(), &popped, nullptr), BERTH_OK);
-    return OwnedPod(popped).get();
+    const berth_pod* const added = popped;
+    berth_pod_free(&popped);  // it has other owners
+    return added;
   }
   void fail(const OwnedPod& pod, const char* rejectors, const char* pending = nullptr) {
     EXPECT_EQ(berth_queue_fail(queue_.get(), pod.get(), rejectors, pending, nullptr), BERTH_OK);

@@ -64,6 +64,14 @@ const berth_plugin* ScriptedPlugin::table() {
     table_.normalize = [](void* self, berth_plugin_call* call, Pod pod, std::int64_t* scores, std::size_t count) {
       return script_of(self).normalize(call, pod, scores, count);
     };
+  if (pre_enqueue)
+    table_.pre_enqueue = [](void* self, berth_plugin_call* call, Pod pod) {
+      return script_of(self).pre_enqueue(call, pod);
+    };
+  if (queueing_hint)
+    table_.queueing_hint = [](void* self, berth_plugin_call* call, Pod pod, const berth_plugin_change* change) {
+      return script_of(self).queueing_hint(call, pod, change);
+    };
   return &table_;
 }
 

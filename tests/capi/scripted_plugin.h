@@ -33,6 +33,8 @@ struct ScriptedPlugin {
       filter_changed = {};
   std::function<std::int32_t(berth_plugin_call*, Pod)> pre_score = {};
   std::function<std::int32_t(berth_plugin_call*, Pod, std::int64_t* scores, std::size_t count)> normalize = {};
+  std::function<std::int32_t(berth_plugin_call*, Pod)> pre_enqueue = {};
+  std::function<std::int32_t(berth_plugin_call*, Pod, const berth_plugin_change*)> queueing_hint = {};
 
   const berth_plugin_host* host = nullptr;  ///< after create
   int destroyed = 0;

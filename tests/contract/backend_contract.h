@@ -25,7 +25,7 @@ namespace berth {
 inline void PrintTo(const PluginNames& plugins, std::ostream* out) { *out << "{" << to_string(plugins) << "}"; }
 inline void PrintTo(const Message& message, std::ostream* out) {
   *out << message.text << " {" << to_string(message.rejectors) << "}";
-  if (!(message.pending == PluginNames())) *out << " pending {" << to_string(message.pending) << "}";
+  if (!message.pending.empty()) *out << " pending {" << to_string(message.pending) << "}";
 }
 inline void PrintTo(const NodeVerdict& verdict, std::ostream* out) {
   *out << to_string(verdict.code) << " " << verdict.plugin << (verdict.is_of_pre_filter ? " in PreFilter" : "");

@@ -78,6 +78,18 @@ TEST_P(HostPluginContract, PreFilterEndsTheCycle) {
                                       "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [VolumeZone]."}));
 }
 
+TEST_P(HostPluginContract, AnErrorOfPreFilterIsToldWhateverNodesAreAsked) {
+  given("node a cpu=8 memory=8Gi\npod p claim=zbroken\npod q claim=znever");
+  const std::vector<PodToPlace> pods = prepared({pod("p"), pod("q")});
+  const NodeIndex a = node("a");
+  for (const std::span<const NodeIndex> nodes : {std::span<const NodeIndex>(), std::span(&a, 1)}) {
+    EXPECT_EQ(backend_->verdicts_on(pods[0], nodes).error,
+              "running PreFilter plugin \"VolumeZone\": the claim is broken");
+    EXPECT_EQ(backend_->verdicts_on(pods[1], nodes).error, "");
+    EXPECT_EQ(backend_->verdicts_on(pods[1], nodes).nodes.size(), nodes.size());
+  }
+}
+
 TEST_P(HostPluginContract, APluginThatThrowsEndsTheCycleWithItsText) {
   given("node a cpu=8 memory=8Gi\nnode b cpu=8 memory=8Gi\npod p claim=zthrow\npod q");
   EXPECT_EQ(messages(), (std::vector<std::string>{"running \"VolumeZone\" filter plugin: no zone today"}));

@@ -135,7 +135,7 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
 /// An error of another node is none of theirs.
 PodVerdicts ReferenceBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
   known_pods_->check_prepared({&pod, 1});
-  if (nodes.empty()) return {};
+  if (nodes_.empty()) return {};  // an error of PreFilter is one whatever nodes are asked
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
     return {{}, {}, *reason};

@@ -140,7 +140,7 @@ TEST(DomainCounts, GrowWithTheirPagesAndLeaveThoseOfACopyAlone) {
     const std::int64_t first = std::int64_t{1} << 40;  // which no list holds
     DomainCounts counts;
     for (const auto& [domain, count] : {std::pair(1, first), std::pair(entries, std::int64_t{5})})
-      counts.add(domain, count, [&] { return before; });
+      counts.add(domain, count, [&]() -> const Pages<std::int64_t>& { return before; });
     DomainCounts grown = counts;
     grown.grow(before, larger);
     EXPECT_EQ(grown.read(1), first);
