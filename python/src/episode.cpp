@@ -112,8 +112,7 @@ berth_status Episode::advance(double until, Shown& shown, berth_error* error) {
   berth_status status = BERTH_OK;
   for (bool has_happened = true; has_happened && status >= 0;) {
     if (current_ >= 0 && next_event_at() > time_) {
-      status = decide(kSchedule, shown, error);
-      if (status >= 0 && next_event_at() > time_) status = waiting_->next(current_, error);
+      status = decide_as_kube_scheduler(shown, error);
     } else {
       status = to_next(std::max(until, time_), has_happened, error);
     }
@@ -121,7 +120,13 @@ berth_status Episode::advance(double until, Shown& shown, berth_error* error) {
   time_ = std::max(time_, until);
   if (status >= 0) status = waiting_->advance(time_, error);
   if (status >= 0) status = waiting_->next(current_, error);
+  while (status >= 0 && current_ >= 0) status = decide_as_kube_scheduler(shown, error);
   return status < 0 ? status : show(shown, error);
+}
+
+berth_status Episode::decide_as_kube_scheduler(Shown& shown, berth_error* error) {
+  const berth_status status = decide(kSchedule, shown, error);
+  return status < 0 || next_event_at() <= time_ ? status : waiting_->next(current_, error);
 }
 
 berth_status Episode::decide(std::int32_t action, Shown& shown, berth_error* error) {

@@ -103,6 +103,8 @@ class Episode {
   };
 
   berth_status decide(std::int32_t action, Shown& shown, berth_error* error);
+  /// And who is to be decided about next.
+  berth_status decide_as_kube_scheduler(Shown& shown, berth_error* error);
   /// @param rejectors  [out] of a pod without a node; null: not wanted
   berth_status schedule(std::uint32_t pod, std::int32_t& position, Rejectors* rejectors, berth_error* error) const;
   berth_status leave(EventKind why, bool fits_nowhere, const Rejectors* known, berth_error* error);

@@ -313,7 +313,7 @@ def test_an_episode_with_pods_that_nothing_helps_ends(crowded):
         assert out.placed[0] == 1 and out.pending[0] == 2 and out.pod[0] == -1
         assert tried >= 3  # at once, after each five minutes, and when `small` had ended
         out = sim.advance(2000.0, out)
-        assert out.placed[0] == 1 and out.pending[0] == 2 and out.time[0] == 2000
+        assert out.placed[0] == 1 and out.pending[0] == 2 and out.time[0] == 2000 and out.pod[0] == -1
     for each in pods:
         each.close()
 
