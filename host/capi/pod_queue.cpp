@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/pod_queue.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -73,8 +71,9 @@ PodQueue::Use::Use(PodQueue& queue) : queue_(queue) {
 }
 
 PodQueue::KeptPods::iterator PodQueue::kept(const PodHandle& pod) {
-  const auto at = pods_.find(waiting_object(pod).get());
-  if (at == pods_.end()) throw not_here(pod, "is not in the queue");
+  const Pod* object = waiting_object(pod).get();
+  const auto at = pods_.find(object);
+  if (at == pods_.end() || at->first != object) throw not_here(pod, "is not in the queue");
   return at;
 }
 
@@ -96,8 +95,7 @@ void PodQueue::add(const berth_pod& pod) {
   const std::string name = "Pod " + object->full_name();
   if (!queue_.has_profile(object->spec->scheduler_name))
     throw ApiError(BERTH_E_ARGUMENT, name, "no profile is for its schedulerName");
-  const auto is_it = [&](const PodPtr& other) { return same_name(*other, *object) || same_uid(*other, *object); };
-  if (queue_.find(*object) || std::ranges::any_of(queue_.in_flight().pods(), is_it))
+  if (pods_.contains(object.get()) || queue_.in_flight().contains(object->uid()))
     throw ApiError(BERTH_E_EXISTS, name, "a pod of its name is in the queue");
   RetainedPod handle(berth_pod_retain(const_cast<berth_pod*>(&pod)));
   const auto at = pods_.emplace(object.get(), Kept{std::move(handle)}).first;

@@ -14,6 +14,7 @@
 #include "host/capi/what_if.h"
 #include "host/framework/clock.h"
 #include "host/queue/queue_plugins.h"
+#include "host/queue/queued_pod.h"
 #include "host/queue/scheduling_queue.h"
 #include "plugins/pod_topology_spread/compile.h"
 
@@ -79,7 +80,13 @@ class PodQueue {
     RetainedPod handle;
     std::optional<QueuedPodInfo> tried = std::nullopt;  ///< of one that was popped
   };
-  using KeptPods = std::unordered_map<const Pod*, Kept>;
+  struct NameHash {
+    std::size_t operator()(const Pod* pod) const { return hash_of_name(pod->namespace_, pod->name); }
+  };
+  struct SameName {
+    bool operator()(const Pod* a, const Pod* b) const { return same_name(*a, *b); }
+  };
+  using KeptPods = std::unordered_map<const Pod*, Kept, NameHash, SameName>;
   KeptPods::iterator kept(const PodHandle& pod);
   KeptPods::iterator tried(const PodHandle& pod);
 
@@ -90,7 +97,7 @@ class PodQueue {
   DefaultSelectors selectors_{selecting_};
   bool has_declared_features_;
   QueuePlugins plugins_;
-  KeptPods pods_;
+  KeptPods pods_;  ///< that wait or are tried, by namespace and name
   SchedulingQueue queue_;
   std::atomic_flag busy_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which container a pod of the queue enters, and in which order it lies there.
 
-#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>

@@ -263,6 +263,24 @@ TEST_F(QueueTest, WhatCannotBeIsRefusedAndChangesNothing) {
   EXPECT_EQ(queue, nullptr);
 }
 
+TEST_F(QueueTest, APodThatIsTriedKeepsItsNameAndUidTaken) {
+  const OwnedPod pod = pod_of(cluster_.get(), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"one"},
+      "spec":{"containers":[{"name":"c"}]}})");
+  const OwnedPod same_name = pod_of(cluster_.get(), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",
+      "uid":"another"},"spec":{"containers":[{"name":"c"}]}})");
+  const OwnedPod same_uid = pod_of(cluster_.get(), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"q",
+      "uid":"one"},"spec":{"containers":[{"name":"c"}]}})");
+  ASSERT_EQ(berth_queue_add(queue_.get(), pod.get(), nullptr), BERTH_OK);
+  berth_pod* popped = nullptr;
+  ASSERT_EQ(berth_queue_pop(queue_.get(), &popped, nullptr), BERTH_OK);
+  berth_pod_free(&popped);
+  EXPECT_EQ(berth_queue_add(queue_.get(), same_name.get(), nullptr), BERTH_E_EXISTS);
+  EXPECT_EQ(berth_queue_add(queue_.get(), same_uid.get(), nullptr), BERTH_E_EXISTS);
+  EXPECT_EQ(berth_queue_done(queue_.get(), same_name.get(), nullptr), BERTH_E_NOT_FOUND);
+  ASSERT_EQ(berth_queue_done(queue_.get(), pod.get(), nullptr), BERTH_OK);
+  EXPECT_EQ(berth_queue_add(queue_.get(), same_name.get(), nullptr), BERTH_OK);
+}
+
 TEST_F(QueueTest, KeepsPodsAndClusterAliveAndTellsItsMemory) {
   std::uint64_t empty = 0;
   ASSERT_EQ(berth_queue_memory(queue_.get(), &empty, nullptr), BERTH_OK);
