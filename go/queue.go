@@ -29,11 +29,11 @@ const (
 	QueueTried         QueuePlace = C.BERTH_QUEUE_TRIED         // popped, and neither done nor failed
 )
 
-// Queue is kube-scheduler's queue, for programs that decide themselves where pods go and when. A pod is added, popped,
-// and then either done or failed; which one is next follows from priorities, from who waits longest, from backoffs, and
-// from what happens. The caller tells it of that by PodCame, PodLeaves and NodeChanged, and its clock stands still until
-// Advance. It counts whole microseconds: what a Duration has beyond them is cut off. One goroutine uses a queue
-// at a time; a second one gets Busy.
+// Queue is kube-scheduler's queue, for programs that decide themselves where pods go and when. A pod is added,
+// popped, and then either done or failed; which one is next follows from priorities, from who waits longest, from
+// backoffs, and from what happens. The caller tells it of that by PodCame, PodLeaves and NodeChanged, and its clock
+// stands still until Advance. It counts whole microseconds: what a Duration has beyond them is cut off. One goroutine
+// uses a queue at a time; a second one gets Busy.
 //
 // The queue shares the pods that were added, which stay the caller's to close. They may be closed earlier; see Pop.
 type Queue struct {
