@@ -394,6 +394,9 @@ class Backend {
   /// the others. An engine that has to place them to know says so: always, unless it overrides this.
   /// @throws std::logic_error naming the pod when it is not prepared
   virtual CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
+  /// A placed copy of the pod changes the verdict and the total of no other node for the next one, as of now. An engine
+  /// that cannot tell says false. @throws std::logic_error naming the pod when it is not prepared
+  virtual bool is_node_local(const PodToPlace& /*pod*/) const { return false; }
   /// Which answers of verdicts() and dry_run() a caller has to ask for again who kept those for the pods of this class
   /// and priority, given equal lists of victims. An engine that cannot tell says: all, always.
   /// @param basis  of the answers; becomes that of the engine as it is now

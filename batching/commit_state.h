@@ -209,6 +209,7 @@ class CommitState {
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
+  bool is_node_local(const PodToPlace& pod) const;
   /// Backend::answer_changes()
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Backend::dry_run()

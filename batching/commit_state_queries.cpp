@@ -6,6 +6,7 @@
 #include "batching/answer_changes.h"
 #include "batching/commit_state.h"
 #include "batching/copies_that_fit.h"
+#include "batching/node_local.h"
 #include "batching/evaluation.h"
 #include "batching/feasible_list.h"
 #include "batching/verdicts.h"
@@ -34,6 +35,11 @@ PodTotals CommitState::totals_on(const PodToPlace& pod, std::span<const NodeInde
 
 CopiesAnswer CommitState::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {
   return berth::copies_that_fit(prepared(pods), limits, sides, nominations, snapshot);
+}
+
+bool CommitState::is_node_local(const PodToPlace& pod) const {
+  check_prepared(pod);
+  return berth::is_node_local(current(pod), sides, nominations, snapshot);
 }
 
 AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {

@@ -65,7 +65,8 @@ func TestObjectsComeAndGo(t *testing.T) {
 	}
 	ok(t, cluster.Forget(pod))
 	again := closing(t, must(pod.Retain())(t))
-	if must(again.Priority())(t) != 0 || must(again.UID())(t) != "uid-q" || must(again.Class())(t) != must(pod.Class())(t) {
+	if must(again.Priority())(t) != 0 || must(again.UID())(t) != "uid-q" || must(again.Class())(t) != must(pod.Class())(t) ||
+		!must(again.NodeLocal())(t) {
 		t.Error("another pod")
 	}
 	bulk.Reset()

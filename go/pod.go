@@ -111,3 +111,18 @@ func (p *Pod) Class() (uint64, error) {
 	}
 	return uint64(c.version), nil
 }
+
+// NodeLocal tells whether a copy of the pod that is placed changes the verdict and the score of no other node for the
+// next copy, as of now: of one ranking of the nodes the next best one is then the best once the first is full.
+func (p *Pod) NodeLocal() (bool, error) {
+	c := begin("Pod.NodeLocal")
+	defer c.end()
+	if err := c.use(&p.handle); err != nil {
+		return false, err
+	}
+	var local C.int32_t
+	if err := c.failed(C.berth_pod_is_node_local(p.p, &local, &c.err)); err != nil {
+		return false, err
+	}
+	return local != 0, nil
+}

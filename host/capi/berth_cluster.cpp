@@ -246,4 +246,11 @@ berth_status berth_pod_class(const berth_pod* pod, uint64_t* number, berth_error
   });
 }
 
+berth_status berth_pod_is_node_local(const berth_pod* pod, int32_t* local, berth_error* error) {
+  return guarded(error, [&] {
+    const PodHandle& handle = *callable(pod, "pod").pod;
+    needed(local, "local") = handle.cluster->is_node_local(*handle.pod) ? 1 : 0;
+  });
+}
+
 }  // extern "C"

@@ -287,6 +287,14 @@ std::uint64_t Cluster::class_of(const ReadPod& pod) {
   return now.class_index >= 0 ? static_cast<std::uint64_t>(now.class_index) : ~pod.own_number;
 }
 
+bool Cluster::is_node_local(const ReadPod& pod) {
+  if (pod.not_judged) return false;
+  PodToPlace now = pod.to_place;
+  const std::unique_lock alone(mutex_);
+  backend_->prepare({&now, 1});
+  return backend_->is_node_local(now);
+}
+
 std::vector<std::uint64_t> Cluster::kinds_of(std::span<const PodToPlace> pods, std::uint64_t version) {
   std::vector<PodToPlace> now(pods.begin(), pods.end());
   std::vector<std::uint64_t> kinds(pods.size());

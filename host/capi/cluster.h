@@ -109,6 +109,8 @@ class Cluster {
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
+  /// Backend::is_node_local(); false of a pod that is not judged.
+  bool is_node_local(const ReadPod& pod);
   /// Numbers that are equal for pods that no rule can tell apart in the cluster at `version`, as far as the engine can
   /// tell: if the cluster is at another version now, each pod has its own.
   std::vector<std::uint64_t> kinds_of(std::span<const PodToPlace> pods, std::uint64_t version);

@@ -34,6 +34,15 @@ class NodeColumn {
   std::span<const T, kRunLength> run(std::int32_t first) const {
     return std::span<const T, kRunLength>(blocks_[block_of(first)]->run_of(first), kRunLength);
   }
+  /// Writes the values of the nodes from `first` on.
+  void copy_from(std::int32_t first, std::span<T> out) const {
+    for (std::size_t done = 0; done < out.size();) {
+      const std::int32_t node = first + static_cast<std::int32_t>(done);
+      const std::size_t count = std::min(kRunLength - offset_of(node), out.size() - done);
+      std::copy_n(blocks_[block_of(node)]->run_of(node) + offset_of(node), count, out.begin() + static_cast<std::ptrdiff_t>(done));
+      done += count;
+    }
+  }
   /// Valid until the column is copied, grown or destroyed.
   [[gnu::always_inline]] T& write(std::int32_t node) {
     const BlockRef& block = blocks_[block_of(node)];

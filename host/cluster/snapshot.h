@@ -222,6 +222,13 @@ class Snapshot {
   std::int64_t requested(std::int32_t r, std::int32_t i) const {
     return resources_[static_cast<std::size_t>(r)].requested[i];
   }
+  /// Both of the slots from `first` on. @param amounts [out] as many as are wanted
+  void copy_allocatable(std::int32_t r, std::int32_t first, std::span<std::int64_t> amounts) const {
+    resources_[static_cast<std::size_t>(r)].allocatable.copy_from(first, amounts);
+  }
+  void copy_requested(std::int32_t r, std::int32_t first, std::span<std::int64_t> amounts) const {
+    resources_[static_cast<std::size_t>(r)].requested.copy_from(first, amounts);
+  }
   /// Calls use(first slot, allocatable, requested) for the runs of a resource column, for loops over all slots.
   template <class Use>
   void for_each_run(std::int32_t r, Use use) const {

@@ -217,6 +217,15 @@ void bind_pods(nb::module_& module) {
         return number;
       },
       "The number of the pod's class: pods that no rule can tell apart have the same, as of now.");
+  type.def_prop_ro(
+      "is_node_local",
+      [](const PodHandle& self) {
+        const auto pod = self.use();
+        std::int32_t local = 0;
+        run([&](berth_error* error) { return berth_pod_is_node_local(pod.get(), &local, error); });
+        return local != 0;
+      },
+      "Whether a placed copy of the pod changes the verdict and the score of no other node for the next copy, as of now.");
 }
 
 }  // namespace

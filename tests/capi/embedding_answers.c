@@ -179,10 +179,12 @@ void what_is_not_judged_is_never_a_yes(const char* backend) {
                 berth_fork_add_pod(fork, pods[2], node_of(cluster, "c"), &error)); /* it counts there all the same */
   EXPECT_STATUS(BERTH_E_UNSUPPORTED, berth_fork_explain(fork, pods[0], 0, &result, &error));
   EXPECT_STATUS(BERTH_E_UNSUPPORTED, berth_cluster_assume(cluster, pods[0], node_of(cluster, "a"), &error));
-  int32_t priority = -1;
+  int32_t priority = -1, local = -1;
   EXPECT_STATUS(BERTH_OK, berth_pod_priority(pods[0], &priority, &error));
   EXPECT(priority == 0);
   EXPECT_STATUS(BERTH_OK, berth_pod_class(pods[0], &number, &error));
+  EXPECT_STATUS(BERTH_OK, berth_pod_is_node_local(pods[0], &local, &error));
+  EXPECT(local == 0);
   for (int i = 0; i < 3; ++i) berth_pod_free(&pods[i]);
   berth_fork_free(&fork);
   berth_snapshot_free(&snapshot);

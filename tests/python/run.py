@@ -7,7 +7,8 @@
     run.py sources    the same with pip install python, which builds libberth too; ctest does not call it
 
 The environment of scripts/install_python.sh has the tools. Without it the exit status is 77: skipped. Of ctest:
-BERTH_SOURCE, BERTH_BUILD (a build folder), BERTH_LIBRARY (its libberth.so), BERTH_SANITIZE (sanitizers, or empty).
+BERTH_SOURCE, BERTH_BUILD (a build folder), BERTH_LIBRARY (its libberth.so), BERTH_SANITIZE (sanitizers, or empty),
+BERTH_PYTHON_VERSION (of another Python than 3.11).
 """
 
 import os
@@ -20,9 +21,10 @@ SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE", pathlib.Path(__file__).pare
 BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", SOURCE / "build/host"))
 LIBRARY = os.environ.get("BERTH_LIBRARY", str(BUILD / "libberth.so"))
 SANITIZE = os.environ.get("BERTH_SANITIZE", "")
-TOOLS = SOURCE / "build/python-venv/bin"
+OF_VERSION = "".join(f"-{version}" for version in [os.environ.get("BERTH_PYTHON_VERSION")] if version)
+TOOLS = SOURCE / f"build/python-venv{OF_VERSION}/bin"
 WHEELHOUSE = SOURCE / "build/python-wheelhouse"
-WORK = BUILD / "python"
+WORK = BUILD / f"python{OF_VERSION}"
 SKIPPED = 77
 
 
@@ -105,6 +107,6 @@ def test_sources():
 
 if __name__ == "__main__":
     if not (TOOLS / "nanobind").exists() and not list(TOOLS.parent.glob("lib/*/site-packages/nanobind")):
-        print("skipped: scripts/install_python.sh makes the environment build/python-venv, which is not there")
+        print(f"skipped: scripts/install_python.sh makes the environment {TOOLS.parent.name}, which is not there")
         sys.exit(SKIPPED)
     {"wheel": wheel, "pytest": test_wheel, "sources": test_sources}[sys.argv[1]]()

@@ -193,6 +193,7 @@ func (p *Plugin) PreFilter(
 		return nil, failed(err)
 	}
 	state.Write(stateKey, c)
+	p.try(pod, p.latest.version)
 	return nil, nil
 }
 
@@ -389,8 +390,12 @@ func (p *Plugin) NormalizeScore(
 	for _, score := range scores {
 		best = max(best, score.Score)
 	}
+	inOrder := true
 	for i, score := range scores {
-		scores[i].Score = max(fwk.MinNodeScore, fwk.MaxNodeScore-(best-score.Score))
+		behind := best - score.Score
+		inOrder = inOrder && behind <= fwk.MaxNodeScore
+		scores[i].Score = max(fwk.MinNodeScore, fwk.MaxNodeScore-behind)
 	}
+	p.ranked(inOrder)
 	return nil
 }

@@ -142,9 +142,6 @@ func TestWhatIsReservedCountsUntilItIsNot(t *testing.T) {
 	if status := p.Filter(t.Context(), first, asked, gone); status.Code() != fwk.Unschedulable {
 		t.Errorf("a node that Berth does not know: %v", status)
 	}
-	if _, status := p.SignPod(t.Context(), asked); status.Code() != fwk.Unschedulable {
-		t.Errorf("a pod was signed: %v", status)
-	}
 }
 
 func TestACycleOfAClosedPluginEndsWithAnError(t *testing.T) {

@@ -58,6 +58,7 @@ type Plugin struct {
 	latest       *answers
 	asked        *askedNodes
 	scoresAtOnce bool
+	signed       signatures // the mutex guards it, too
 }
 
 type knownPod struct {
@@ -106,6 +107,7 @@ func (p *Plugin) Close() error {
 	p.latest = nil
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	p.signed.forget()
 	for _, known := range p.pods {
 		known.pod.Close()
 	}
@@ -234,7 +236,7 @@ func (p *Plugin) Reserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodeN
 	if err != nil {
 		return failed(err)
 	}
-	if err := p.cluster.Assume(prepared, number); err != nil {
+	if err := p.assumed(prepared, number); err != nil {
 		return failed(err)
 	}
 	p.stands(pod, nodeName, true)
@@ -255,11 +257,4 @@ func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, n
 		return
 	}
 	p.stands(pod, nodeName, false)
-}
-
-// SignPod takes every pod out of opportunistic batching. A signature promises that placing a pod changes the score of
-// no other node for the next one. The class of a pod (berth.Pod.Class) does not promise that: pods with topology terms,
-// default constraints included, have a class as well, and berth.h does not tell them apart. docs/go.md has the rest.
-func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	return nil, fwk.NewStatus(fwk.Unschedulable, "a class of pods may have topology terms")
 }

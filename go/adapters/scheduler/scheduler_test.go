@@ -71,7 +71,8 @@ func (tie) Name() string { return tieName }
 func (tie) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, on fwk.NodeInfo) (int64, *fwk.Status) {
 	return max(0, 100-int64(on.Node().Name[1]-'0')), nil
 }
-func (tie) ScoreExtensions() fwk.ScoreExtensions { return nil }
+func (tie) ScoreExtensions() fwk.ScoreExtensions                               { return nil }
+func (tie) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) { return nil, nil }
 
 // profileOf is the default one with the tie break; with Berth in place of its plugins of the cycle.
 func profileOf(t testing.TB, withBerth bool) schedulerapi.KubeSchedulerProfile {

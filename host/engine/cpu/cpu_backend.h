@@ -59,6 +59,7 @@ class CpuBackend : public Backend {
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const override;
+  bool is_node_local(const PodToPlace& pod) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;

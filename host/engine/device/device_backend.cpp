@@ -200,6 +200,10 @@ CopiesAnswer DeviceBackend::copies_that_fit(std::span<const PodToPlace> pods, co
   return state_->read(pods, [&](const State& state) { return state.copies_that_fit(pods, limits); });
 }
 
+bool DeviceBackend::is_node_local(const PodToPlace& pod) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.is_node_local(pod); });
+}
+
 AnswerChanges DeviceBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
   return state_->read({&pod, 1}, [&](const State& state) { return state.answer_changes(pod, basis); });
 }

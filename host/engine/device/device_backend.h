@@ -66,6 +66,7 @@ class DeviceBackend : public Backend {
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const override;
+  bool is_node_local(const PodToPlace& pod) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   /// Answered by the host: DeviceStats::dry_runs_on_host.
   DryRunResult dry_run(const DryRunRequest& request) const override;
