@@ -8,6 +8,22 @@
 
 namespace berth {
 
+void KeptNodes::write(std::span<const NodeIndex> nodes, std::span<std::uint8_t> out) const {
+  if (!nodes.empty() && are_consecutive(nodes)) {
+    std::copy_n(accepts.begin() + nodes.front().value, nodes.size(), out.begin());
+  } else {
+    std::ranges::transform(nodes, out.begin(),
+                           [&](NodeIndex node) { return accepts[static_cast<std::size_t>(node.value)]; });
+  }
+}
+
+bool are_consecutive(std::span<const NodeIndex> nodes) {
+  bool consecutive = true;  // without a way out, so that the loop becomes lanes
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    consecutive &= nodes[i].value == nodes.front().value + static_cast<std::int32_t>(i);
+  return consecutive;
+}
+
 std::uint64_t AcceptingNodes::key_of(const PodToPlace& pod) {
   const auto priority = static_cast<std::uint32_t>(pod.pod->priority);
   return (std::uint64_t{static_cast<std::uint32_t>(pod.class_index)} << 32) | priority;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +16,13 @@ struct KeptNodes {
   AnswerBasis basis;
   std::vector<std::uint8_t> accepts;  ///< [slot] 1: the node takes them; 0: it does not, or there is none
   std::uint64_t last_used = 0;
+
+  /// @param out [out] the answers of the nodes
+  void write(std::span<const NodeIndex> nodes, std::span<std::uint8_t> out) const;
 };
+
+/// Each node has the slot behind that of the node before.
+bool are_consecutive(std::span<const NodeIndex> nodes);
 
 /// What a what-if keeps of such answers, so that a question about pods of a class that was asked about before costs
 /// what has changed since. Dropping one changes no answer.

@@ -32,8 +32,7 @@ bool is_node_local(const PodToPlace& pod, const NodeSides& sides, const Nominati
   const PreparedPod prepared(pod, sides, nominations, snapshot);
   if (!prepared.error().empty() || prepared.row().raws_vary) return false;
   const PodClass& pod_class = prepared.pod_class();
-  return pod_class.topology == nullptr ||
-         !reaches_others(*pod_class.topology, pod_class.moves, snapshot.topology());
+  return pod_class.topology == nullptr || !reaches_others(*pod_class.topology, pod_class.moves, snapshot.topology());
 }
 
 }  // namespace berth

@@ -299,6 +299,20 @@ PodTotals OverlayFork::totals_on(const PodToPlace& pod, std::span<const NodeInde
   });
 }
 
+void OverlayFork::accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) {
+  const auto needs_row = [&](const PodToPlace& known) {
+    return known.class_index >= 0 && state_->table[known.class_index].topology == nullptr &&
+           accepting_.find(known) == nullptr;
+  };
+  const bool done = look_at(pod, needs_row, [&](const PodToPlace& known) {
+    const KeptNodes* const kept = accepting_now(known);
+    if (kept == nullptr) return false;
+    kept->write(nodes, accepts);
+    return true;
+  });
+  if (!done) Fork::accepts_on(pod, nodes, accepts);
+}
+
 CopiesAnswer OverlayFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
   check_known(pods);
   CopiesAnswer answer;

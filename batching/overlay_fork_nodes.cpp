@@ -10,17 +10,6 @@
 #include "batching/verdicts.h"
 
 namespace berth {
-namespace {
-
-/// Each node has the slot behind that of the node before.
-bool are_consecutive(std::span<const NodeIndex> nodes) {
-  bool consecutive = true;  // without a way out, so that the loop becomes lanes
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    consecutive &= nodes[i].value == nodes[0].value + static_cast<std::int32_t>(i);
-  return consecutive;
-}
-
-}  // namespace
 
 /// Writes the entries of the nodes, which exist. @return false: the cycle ends with an error
 bool OverlayFork::ask_nodes(const PodToPlace& pod, std::span<const NodeIndex> nodes,
@@ -63,25 +52,6 @@ const KeptNodes* OverlayFork::accepting_now(const PodToPlace& pod) {
   return ask_nodes(pod, asked, now.accepts) ? &accepting_.keep(pod, std::move(now)) : nullptr;
 }
 
-void OverlayFork::accepts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::span<std::uint8_t> accepts) {
-  const auto needs_row = [&](const PodToPlace& known) {
-    return known.class_index >= 0 && state_->table[known.class_index].topology == nullptr &&
-           accepting_.find(known) == nullptr;
-  };
-  const bool done = look_at(pod, needs_row, [&](const PodToPlace& known) {
-    const KeptNodes* const kept = accepting_now(known);
-    if (kept == nullptr) return false;
-    const auto accepts_at = [&](NodeIndex node) { return kept->accepts[static_cast<std::size_t>(node.value)]; };
-    if (!nodes.empty() && are_consecutive(nodes)) {
-      std::copy_n(kept->accepts.begin() + nodes[0].value, nodes.size(), accepts.begin());
-    } else {
-      std::ranges::transform(nodes, accepts.begin(), accepts_at);
-    }
-    return true;
-  });
-  if (!done) Fork::accepts_on(pod, nodes, accepts);
-}
-
 void OverlayFork::amounts_on(std::span<const std::string> resources, std::span<const NodeIndex> nodes,
                              std::span<std::int64_t> requested, std::span<std::int64_t> allocatable) {
   const bool done = on_overlay([&](Reading&) {
@@ -93,12 +63,12 @@ void OverlayFork::amounts_on(std::span<const std::string> resources, std::span<c
     const bool by_runs = !nodes.empty() && are_consecutive(nodes);
     for (std::size_t r = 0; r < resources.size(); ++r) {
       const std::int32_t column = snapshot.find_resource(resources[r]);  // kNoColumn: pods
-      const auto write = [&](std::span<std::int64_t> out, auto pods_on, auto amount_on, auto copy) {
+      const auto write = [&](std::span<std::int64_t> out, auto read_pods, auto read_amount, auto copy) {
         if (out.empty()) return;
         const std::span<std::int64_t> of_resource = out.subspan(r * nodes.size(), nodes.size());
         if (column != kNoColumn && by_runs) return (snapshot.*copy)(column, nodes[0].value, of_resource);
         std::ranges::transform(nodes, of_resource.begin(), [&](NodeIndex node) {
-          return column == kNoColumn ? (snapshot.*pods_on)(node.value) : (snapshot.*amount_on)(column, node.value);
+          return column == kNoColumn ? (snapshot.*read_pods)(node.value) : (snapshot.*read_amount)(column, node.value);
         });
       };
       write(requested, &Snapshot::pod_count, &Snapshot::requested, &Snapshot::copy_requested);

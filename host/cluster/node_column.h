@@ -39,7 +39,8 @@ class NodeColumn {
     for (std::size_t done = 0; done < out.size();) {
       const std::int32_t node = first + static_cast<std::int32_t>(done);
       const std::size_t count = std::min(kRunLength - offset_of(node), out.size() - done);
-      std::copy_n(blocks_[block_of(node)]->run_of(node) + offset_of(node), count, out.begin() + static_cast<std::ptrdiff_t>(done));
+      std::copy_n(blocks_[block_of(node)]->run_of(node) + offset_of(node), count,
+                  out.begin() + static_cast<std::ptrdiff_t>(done));
       done += count;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a pod that is node-local, a placed copy changes no verdict and no score of another node. BERTH_CLUSTERS and BERTH_SEED
-// change how many clusters are drawn.
+// Of a pod that is node-local, a placed copy changes no verdict and no score of another node. BERTH_CLUSTERS and
+// BERTH_SEED change how many clusters are drawn.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ constexpr int kNodes = 5;
 Json any_node(Dice& dice, int number) {
   Json node = Json::parse(node_json({.name = "n" + std::to_string(number),
                                      .cpu = 1 + static_cast<int>(dice.upto(2)),
-                                     .zone = number % 2,
+                                     .zone = number == 0 ? 0 : 1,
                                      .cordoned = dice.one_in(10)}));
   if (dice.one_in(15)) node["spec"]["taints"].push_back({{"key", "soft"}, {"effect", "PreferNoSchedule"}});
   return node;
@@ -37,15 +37,30 @@ Json any_pod(Dice& dice, const std::string& name) {
   shape.has_port = dice.one_in(6);
   shape.gpus = dice.one_in(8) ? 1 : 0;
   switch (dice.upto(13)) {
-    case 0: shape.spreads = true; break;
-    case 1: shape.spreads_hosts = true; break;
+    case 0:
+      shape.spreads = true;
+      break;
+    case 1:
+      shape.spreads_hosts = true;
+      break;
     case 2:
-    case 3: shape.alone = true; break;
-    case 4: shape.apart_in_zone = true; break;
-    case 5: shape.together = true; break;
-    case 6: shape.near_app = static_cast<int>(dice.upto(2)); break;
-    case 7: shape.wants_zone = static_cast<int>(dice.upto(1)); break;
-    default: break;
+    case 3:
+      shape.alone = true;
+      break;
+    case 4:
+      shape.apart_in_zone = true;
+      break;
+    case 5:
+      shape.together = true;
+      break;
+    case 6:
+      shape.near_app = static_cast<int>(dice.upto(2));
+      break;
+    case 7:
+      shape.wants_zone = static_cast<int>(dice.upto(1));
+      break;
+    default:
+      break;
   }
   Json pod = Json::parse(pod_json(shape));
   const Json selector = {{"matchLabels", {{"app", "x" + std::to_string(dice.upto(2))}}}};
@@ -56,10 +71,16 @@ Json any_pod(Dice& dice, const std::string& name) {
   if (dice.one_in(20))
     pod["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = {
         {{"weight", 1 + dice.upto(99)}, {"podAffinityTerm", {{"topologyKey", key}, {"labelSelector", selector}}}}};
-  if (dice.one_in(20))
-    pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = {
-        {{"weight", 1 + dice.upto(99)},
-         {"preference", {{"matchExpressions", {{{"key", kZone}, {"operator", "In"}, {"values", {"z0"}}}}}}}}};
+  // Raw scores of three levels: what the second one comes to depends on the first one.
+  if (dice.one_in(4))
+    for (const std::string& zone_or_name : {std::string("z0"), "n" + std::to_string(1 + dice.upto(kNodes - 2))})
+      pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"].push_back(
+          {{"weight", 1 + dice.upto(99)},
+           {"preference",
+            {{"matchExpressions",
+              {{{"key", zone_or_name == "z0" ? kZone : kHostname},
+                {"operator", "In"},
+                {"values", {zone_or_name}}}}}}}});
   return pod;
 }
 
@@ -131,16 +152,15 @@ Counts check_all(const char* backend, std::uint64_t clusters) {
 
 TEST(NodeLocalPods, PlacedCopiesChangeNoOtherNode) {
   const Counts counts = check_all("cpu", setting("BERTH_CLUSTERS", 300));
-  EXPECT_GT(counts.local, 4 * counts.full / 3);
-  EXPECT_GT(counts.full, 300);
-  EXPECT_GT(counts.reached, 300) << "copies that do change other nodes are among the pods";
+  EXPECT_GT(counts.full, 200) << "so that which nodes are feasible changes";
+  EXPECT_GT(counts.reached, 100) << "copies that do change other nodes are among the pods";
 }
 
 TEST(NodeLocalPods, AreNoneWhereTheBackendHasNoClasses) { EXPECT_EQ(check_all("reference", 20).local, 0); }
 
 TEST(NodeLocalPods, AreNoPodsThatAreNotJudged) {
   CountingWorld world("cpu", 1);
-  world.upsert(node_json({.name = "n0"}));
+  for (const char* name : {"n0", "n1"}) world.upsert(node_json({.name = name}));
   EXPECT_TRUE(is_local(world.pod({.name = "plain"})));
   EXPECT_TRUE(is_local(world.pod({.name = "alone", .alone = true}))) << "it closes its own node";
   EXPECT_FALSE(is_local(world.pod({.name = "apart", .apart_in_zone = true})));
