@@ -18,10 +18,10 @@ void KeptNodes::write(std::span<const NodeIndex> nodes, std::span<std::uint8_t> 
 }
 
 bool are_consecutive(std::span<const NodeIndex> nodes) {
-  bool consecutive = true;  // without a way out, so that the loop becomes lanes
+  std::int32_t difference = 0;  // in bits that are gathered without a way out, so that the loop becomes lanes
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    consecutive &= nodes[i].value == nodes.front().value + static_cast<std::int32_t>(i);
-  return consecutive;
+    difference |= nodes[i].value - nodes.front().value - static_cast<std::int32_t>(i);
+  return difference == 0;
 }
 
 std::uint64_t AcceptingNodes::key_of(const PodToPlace& pod) {

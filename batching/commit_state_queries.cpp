@@ -6,9 +6,9 @@
 #include "batching/answer_changes.h"
 #include "batching/commit_state.h"
 #include "batching/copies_that_fit.h"
-#include "batching/node_local.h"
 #include "batching/evaluation.h"
 #include "batching/feasible_list.h"
+#include "batching/node_local.h"
 #include "batching/verdicts.h"
 
 namespace berth {

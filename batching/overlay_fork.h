@@ -104,7 +104,7 @@ class OverlayFork : public Fork {
   const ClusterCache& cache_of_source() const;
   Standing in_source(const std::string& uid) const;
   Standing as_opened(const std::string& uid);
-  Standing standing_of(const std::string& uid);
+  const Standing& standing_of(const std::string& uid, Standing& opened);
   bool stands(const std::string& uid) const;
   bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
   void learn_moves(std::span<const PodPtr> unknown, Reading& reading);

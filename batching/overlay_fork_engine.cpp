@@ -193,7 +193,8 @@ NodeIndex OverlayFork::find_node(std::string_view name) {
 std::string OverlayFork::node_of_pod(const std::string& uid) {
   std::string node_name;
   const bool done = on_overlay([&](Reading&) {
-    node_name = standing_of(uid).node_name;
+    Standing opened;
+    node_name = standing_of(uid, opened).node_name;
     return true;
   });
   return done ? node_name : engine().node_of_pod(uid);

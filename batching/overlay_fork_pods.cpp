@@ -36,9 +36,13 @@ OverlayFork::Standing OverlayFork::as_opened(const std::string& uid) {
   return {before.pod, before.node_name, before.is_assumed};
 }
 
-OverlayFork::Standing OverlayFork::standing_of(const std::string& uid) {
+/// Valid until own_pods_ changes. @param opened [out] where it is, unless it is among them: threads would have to agree
+/// on one more owner of the pod
+const OverlayFork::Standing& OverlayFork::standing_of(const std::string& uid, Standing& opened) {
   const auto own = own_pods_.find(uid);
-  return own != own_pods_.end() ? own->second : as_opened(uid);
+  if (own != own_pods_.end()) return own->second;
+  opened = as_opened(uid);
+  return opened;
 }
 
 /// Whether the pod stands on a node now: node_of_pod() of a journal that was read.
@@ -76,7 +80,9 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
     }
     const auto* upsert = std::get_if<PodUpsert>(&change);
     if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
-    const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
+    Standing opened;
+    const Standing& standing =
+        standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid, opened);
     look_at(standing.pod, standing.node_name);
   }
   if (brings_new_terms) return false;
@@ -144,7 +150,8 @@ void OverlayFork::apply_one(const ClusterChange& change) {
 }
 
 void OverlayFork::leave(const std::string& uid) {
-  const Standing standing = standing_of(uid);
+  Standing opened;
+  const Standing& standing = standing_of(uid, opened);
   if (standing.pod == nullptr) return;
   change_node(standing, -1);
   own_pods_[uid] = {};

@@ -129,9 +129,10 @@ void WhatIf::take_in(WhatIf& child) {
 
 void WhatIf::apply(std::vector<ClusterChange> changes) {
   const std::vector<Roster::Change> of_roster = roster_changes(changes, cluster()->nodes());
-  std::shared_ptr<const Roster> roster = Roster::changed(facts_.roster, of_roster);
+  std::shared_ptr<const Roster> roster;  // null: it stays, and threads need not agree on one more owner
+  if (!of_roster.empty()) roster = Roster::changed(facts_.roster, of_roster);
   fork_->apply(changes);
-  facts_.roster = std::move(roster);
+  if (roster != nullptr) facts_.roster = std::move(roster);
   ++changes_;
 }
 

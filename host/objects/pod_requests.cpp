@@ -170,8 +170,13 @@ bool is_pod_level_resource(std::string_view name) {
 }
 
 ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options) {
-  if (!options.non_zero_defaults && !has_status(pod, options) && is_simple(*pod.spec)) {
-    return to_amounts(pod.spec->containers[0].requests);
+  if (!has_status(pod, options) && is_simple(*pod.spec)) {
+    const ResourceList& requests = pod.spec->containers[0].requests;
+    ResourceAmounts amounts = to_amounts(requests);
+    if (options.non_zero_defaults && find(requests, kCpu) == nullptr) amounts.milli_cpu = kDefaultMilliCpuRequest;
+    if (options.non_zero_defaults && find(requests, kMemory) == nullptr)
+      amounts.memory_bytes = kDefaultMemoryRequestBytes;
+    return amounts;
   }
   return to_amounts(request_list(pod, options, options.non_zero_defaults ? non_zero_defaults() : ResourceList()));
 }

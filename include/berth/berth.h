@@ -373,8 +373,8 @@ BERTH_API berth_status berth_pod_class(const berth_pod* pod, uint64_t* number, b
 /** Whether a copy of the pod that is placed changes the verdict and the score of no other node for the next copy, as of
  * now: of one ranking of the nodes the next best one is then the best once the first is full, as signatures of
  * kube-scheduler's opportunistic batching promise. Not where terms of the pod meet its copies on other nodes, where
- * scores are normalised over nodes that differ in them, nor where that is not known: plugins that answer per node (those
- * of volumes and of callers), nominated pods, pods that cannot be judged, and backends without classes.
+ * scores are normalised over nodes that differ in them, nor where that is not known: plugins that answer per node
+ * (those of volumes and of callers), nominated pods, pods that cannot be judged, and backends without classes.
  * @param local [out] 1 or 0 */
 BERTH_API berth_status berth_pod_is_node_local(const berth_pod* pod, int32_t* local, berth_error* error);
 

@@ -225,7 +225,8 @@ void bind_pods(nb::module_& module) {
         run([&](berth_error* error) { return berth_pod_is_node_local(pod.get(), &local, error); });
         return local != 0;
       },
-      "Whether a placed copy of the pod changes the verdict and the score of no other node for the next copy, as of now.");
+      "Whether a placed copy of the pod changes the verdict and the score of no other node for the next copy, as of "
+      "now.");
 }
 
 }  // namespace
