@@ -301,9 +301,9 @@ go-long:
 	cmake --install build/host --component library --prefix build/go-prefix
 	tests/go/go_module.py go/adapters/informer --prefix build/go-prefix -- -run Random -histories $(GO_HISTORIES) -seed $(SEED)
 	tests/go/go_module.py go/adapters/descheduler --prefix build/go-prefix -- -run Refuses -clusters 1000 -seed $(SEED)
-	tests/go/go_module.py go/adapters/scheduler --prefix build/go-prefix -- -run DoesTheSame -clusters $(GO_CLUSTERS) -seed $(SEED)
+	tests/go/go_module.py go/adapters/scheduler --prefix build/go-prefix -- -run 'DoesTheSame|HintsBy' -clusters $(GO_CLUSTERS) -seed $(SEED)
 	tests/go/go_module.py go/adapters/scheduler --prefix build/go-prefix -- -modfile v1.36/go.mod -tags v1_36 \
-	  -run DoesTheSame -clusters $(GO_CLUSTERS) -seed $(SEED)
+	  -run 'DoesTheSame|HintsBy' -clusters $(GO_CLUSTERS) -seed $(SEED)
 
 bench-plugin:
 	scripts/install_dependencies.sh build bench

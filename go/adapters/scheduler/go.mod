@@ -5,14 +5,16 @@ go 1.25.0
 require (
 	k8s.io/api v0.35.4
 	k8s.io/apimachinery v0.35.4
+	k8s.io/apiserver v0.35.4
 	k8s.io/client-go v0.35.4
+	k8s.io/component-base v0.35.4
 	k8s.io/klog/v2 v2.130.1
 	k8s.io/kube-scheduler v0.35.4
 	k8s.io/kubernetes v1.35.4
 )
 
 require (
-	k8s.io/apiserver v0.35.4 // indirect
+	github.com/kylelemons/godebug v1.1.0 // indirect
 	k8s.io/component-helpers v0.35.4 // indirect
 	k8s.io/dynamic-resource-allocation v0.35.4 // indirect
 )
@@ -75,7 +77,6 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
-	k8s.io/component-base v0.35.4 // indirect
 	k8s.io/controller-manager v0.35.4 // indirect
 	k8s.io/csi-translation-lib v0.0.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20250910181357-589584f1c912 // indirect
