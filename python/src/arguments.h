@@ -18,7 +18,7 @@ namespace berth_python {
 /// A value of C++ of an object. @throws TypeError saying `what` it is
 template <class Value>
 Value argument(nb::handle object, const char* what, bool converts = true) {
-  Value value;
+  Value value{};
   if (!nb::try_cast<Value>(object, value, converts)) throw nb::type_error(what);
   return value;
 }

@@ -114,7 +114,7 @@ def test_pods_are_prepared_in_bulk_or_not_at_all(cluster):
     pods = cluster.pods([pod("p", 1), json.dumps(pod("q", 1))])
     assert [each.uid for each in pods] == ["uid-p", "uid-q"]
     assert isinstance(pods[0].pod_class, int)
-    assert pods[0].is_node_local is True
+    assert pods[0].is_node_local is (cluster.backend != "reference")
     assert pods[0].priority == 0
     with pytest.raises(berth.InputError):
         cluster.pods([pod("p", 1), {"kind": "Pod"}])
