@@ -202,9 +202,8 @@ class CommitState {
   bool any_outdated(std::span<const PodToPlace> pods) const;
   /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
-  /// Backend::verdicts()
+  /// Backend::verdicts(), and so on
   PodVerdicts verdicts(const PodToPlace& pod) const;
-  /// Backend::verdicts_on(), and so on
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodTotals totals_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;

@@ -32,9 +32,9 @@ func (s *signatures) forget() {
 }
 
 // SignPod returns the class of the pod, as a number that pods of one class share while they come one after another and
-// nothing else happens to the cluster. kube-scheduler then tries the next best node of the latest ranking first, once the
-// best one is full. A pod is not signed where a placed one changes other nodes for the next (berth.Pod.NodeLocal), nor
-// outside of its cycle, since it may be of another class in it: kube-scheduler 1.36 signs pods that are queued.
+// nothing else happens to the cluster. kube-scheduler then tries the next best node of the latest ranking first, once
+// the best one is full. A pod is not signed where a placed one changes other nodes for the next (berth.Pod.NodeLocal),
+// nor outside of its cycle, since it may be of another class in it: kube-scheduler 1.36 signs pods that are queued.
 func (p *Plugin) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if err := p.enter(); err != nil {
 		return nil, failed(err)
@@ -74,8 +74,8 @@ func (p *Plugin) try(pod *v1.Pod, version uint64) {
 	p.signed.tried, p.signed.triedAt = pod.UID, version
 }
 
-// signature is the number of the latest signed pod where both are of one class. Both are asked for their classes, no pod
-// is prepared meanwhile, and the version is compared afterwards, since classes change with the cluster.
+// signature is the number of the latest signed pod where both are of one class. Both are asked for their classes, no
+// pod is prepared meanwhile, and the version is compared afterwards, since classes change with the cluster.
 func (p *Plugin) signature(prepared *berth.Pod) (uint64, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
