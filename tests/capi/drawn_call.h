@@ -330,7 +330,9 @@ class Call {
         is_of_fork_
             ? berth_fork_check(fork_at(world), pod_at(world), node, flags(), &fits, wanted, &error_)
             : berth_snapshot_check(at(world.snapshots, place_), pod_at(world), node, flags(), &fits, wanted, &error_);
-    return answer(status, details) + " " + std::to_string(fits);
+    std::string text = answer(status, details) + " " + std::to_string(fits);
+    std::int32_t is_local = -1;  // what it says depends on the backend
+    return text + said(berth_pod_is_node_local(pod_at(world), &is_local, &error_), error_);
   }
   std::string check_bulk(World& world) const {
     std::vector<const berth_pod*> pods;

@@ -149,6 +149,11 @@ std::vector<Call<Handles>> calls() {
          berth_pod_free(&pod);
          return status;
        }},
+      {"pod_is_node_local",
+       [](Handles& h) {
+         std::int32_t local = 0;
+         return berth_pod_is_node_local(h.pods[1].get(), &local, nullptr);
+       }},
       {"snapshot_create",
        [](Handles& h) {
          berth_snapshot* snapshot = nullptr;
