@@ -253,6 +253,9 @@ class Fork {
   bool keeps_indices() const { return numbering() != nullptr; }
   /// Of forks that say the same, other than null, a node that none of them added has the same NodeIndex in all.
   virtual std::shared_ptr<const void> numbering() const { return nullptr; }
+  /// The engine has changed in more than pods and nominations since the fork was opened, or is gone: the fork goes on
+  /// with an engine of its own, if it does not yet.
+  virtual bool is_left_behind() const { return false; }
   /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
   virtual std::string node_of_pod(const std::string& uid) = 0;
   /// Which of the pods is the first that stands on a node; `uids.size()`: none does.

@@ -54,6 +54,7 @@ class OverlayFork : public Fork {
   std::string_view node_name(NodeIndex index) const override;
   NodeIndex find_node(std::string_view name) override;
   std::shared_ptr<const void> numbering() const override { return engine_ == nullptr ? source_ : nullptr; }
+  bool is_left_behind() const override;
   std::string node_of_pod(const std::string& uid) override;
   std::size_t first_standing(std::span<const std::string* const> uids) override;
   NodePtr node_object(const std::string& name) override;

@@ -190,6 +190,8 @@ NodeIndex OverlayFork::find_node(std::string_view name) {
   return done ? found : own_index(engine().engine().find_node(name));
 }
 
+bool OverlayFork::is_left_behind() const { return engine_ != nullptr || !Reading(*source_).is_live(); }
+
 std::string OverlayFork::node_of_pod(const std::string& uid) {
   std::string node_name;
   const bool done = on_overlay([&](Reading&) {

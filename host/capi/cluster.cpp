@@ -20,9 +20,6 @@ namespace {
 /// Objects whose content one pool keeps: a new one takes its place, so that content which nobody has any more goes.
 constexpr std::size_t kObjectsAPool = 65536;
 
-/// Freed pods that what-ifs leave to other calls.
-constexpr std::size_t kWaitingMax = 100000;
-
 /// Pods between two looks of a call that may be interrupted: up to 65 us each.
 constexpr std::size_t kPreparedAtOnce = 32;
 
@@ -162,7 +159,7 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(const TakenObjects& taken
   try {
     for (std::size_t done = 0; done < pods.size(); done += at_once) {
       check_interruption(current_interruption());
-      prepare(std::span(pods).subspan(done, std::min(at_once, pods.size() - done)), Waiting::kRelease);
+      prepare(std::span(pods).subspan(done, std::min(at_once, pods.size() - done)), kWaitingFew);
     }
   } catch (...) {
     for (std::unique_ptr<ReadPod>& pod : pods) release(std::move(pod));
@@ -179,13 +176,13 @@ ObjectsByNamespace Cluster::selecting() {
 std::vector<std::unique_ptr<ReadPod>> Cluster::prepare_moved(std::span<const PodPtr> pods) {
   std::vector<std::unique_ptr<ReadPod>> moved;
   for (const PodPtr& pod : pods) moved.push_back(pod_of(pending_copy_of(*pod), 0));
-  prepare(moved, Waiting::kKeepIfFew);
+  prepare(moved, kWaitingMax);
   return moved;
 }
 
 /// An engine that many pods leave may number its classes again, and forks that are open go on with engines of their
-/// own: a what-if, which has forks open, leaves freed pods to the next other call.
-void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting) {
+/// own: each call leaves a few freed pods to later ones, and a what-if, which has forks open, most of them.
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods, std::size_t waiting_max) {
   std::vector<PodToPlace> to_prepare;
   for (const std::unique_ptr<ReadPod>& pod : pods) {
     if (pod->not_judged) continue;
@@ -193,7 +190,7 @@ void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting wa
     if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
-  if (waiting == Waiting::kRelease || waiting_count_.load(std::memory_order_relaxed) > kWaitingMax) release_waiting();
+  release_waiting(waiting_max);
   backend_->prepare(to_prepare);
   auto next = to_prepare.begin();
   for (const std::unique_ptr<ReadPod>& pod : pods) {
@@ -226,7 +223,7 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, boo
   const PodPtr pending = pending_copy_of(*pod.given);
   for (std::size_t i = 0; i < count; ++i)
     copies.push_back(copy_of_pod(pod, *pending, as_moved, uids != nullptr ? &uids[i] : nullptr));
-  prepare(copies, Waiting::kKeepIfFew);
+  prepare(copies, kWaitingMax);
   return copies;
 }
 
@@ -235,46 +232,8 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::copy_of_each(std::span<const Read
   copies.reserve(pods.size());
   for (const ReadPod* const pod : pods)
     copies.push_back(copy_of_pod(*pod, *pending_copy_of(*pod->given), as_moved, nullptr));
-  prepare(copies, Waiting::kKeepIfFew);
+  prepare(copies, kWaitingMax);
   return copies;
-}
-
-void Cluster::forget_released() {
-  const std::unique_lock alone(mutex_);
-  release_waiting();
-}
-
-void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
-  const std::lock_guard alone(waiting_mutex_);
-  pod->next_waiting = std::move(first_waiting_);
-  first_waiting_ = std::move(pod);
-  waiting_count_.fetch_add(1, std::memory_order_relaxed);
-}
-
-/// Call alone. Without memory for it, the pods wait for the next call.
-void Cluster::release_waiting() noexcept {
-  std::unique_ptr<ReadPod> first;
-  {
-    const std::lock_guard alone(waiting_mutex_);
-    first = std::move(first_waiting_);
-    waiting_count_.store(0, std::memory_order_relaxed);
-  }
-  try {
-    std::vector<PodToPlace> handles;
-    for (const ReadPod* pod = first.get(); pod != nullptr; pod = pod->next_waiting.get()) {
-      if (pod->to_place.handle != 0) handles.push_back(pod->to_place);
-      if (pod->as_moved.handle != 0 && pod->as_moved.handle != pod->to_place.handle) handles.push_back(pod->as_moved);
-    }
-    if (!handles.empty()) backend_->release(handles);
-  } catch (...) {
-    while (first != nullptr) {
-      std::unique_ptr<ReadPod> next = std::move(first->next_waiting);
-      release(std::move(first));
-      first = std::move(next);
-    }
-    return;
-  }
-  while (first != nullptr) first = std::move(first->next_waiting);
 }
 
 std::uint64_t Cluster::class_of(const ReadPod& pod) {
@@ -322,7 +281,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
       come_nominated.emplace(decoded.pod->uid(), decoded.pod);
   if (!come_nominated.empty()) ever_nominated_.store(true, std::memory_order_relaxed);
   const std::unique_lock alone(mutex_);
-  release_waiting();
+  release_waiting(kWaitingFew);
   std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);
   std::shared_ptr<const Roster> roster = Roster::changed(facts_.roster, of_roster);
   std::shared_ptr<const NominatedPods> nominated = nominated_after(facts_.nominated, changes, come_nominated);

@@ -131,6 +131,10 @@ class Cluster {
 
   /// Tells the engine of pods that were released, without waiting for the next call that changes something.
   void forget_released();
+  /// The same, where they are so many that a what-if would not leave them to the next call.
+  void forget_released_if_many();
+  /// How often the engine was told of freed pods, after which it may have numbered its classes again.
+  std::uint64_t releases() const { return releases_.load(std::memory_order_relaxed); }
   /// Runs blocks in arena(), each of some of `count`.
   ForBlocks in_blocks() const {
     return [this](std::size_t count, const auto& body) { arena().for_ranges(count, body); };
@@ -165,11 +169,14 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(const TakenObjects& taken, std::uint32_t ignore);
-  enum class Waiting : std::uint8_t { kRelease, kKeepIfFew };
-  void prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting);
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods, std::size_t waiting_max);
   std::unique_ptr<ReadPod> copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved, const std::string* uid);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
-  void release_waiting() noexcept;
+  /// Freed pods that what-ifs leave to other calls.
+  static constexpr std::size_t kWaitingMax = 100000;
+  /// Freed pods that all calls leave to later ones.
+  static constexpr std::size_t kWaitingFew = 4096;
+  void release_waiting(std::size_t waiting_max) noexcept;
   void forget_gone_reservations();
   /// @param input  text or a berth_bulk
   template <class Input>
@@ -219,6 +226,7 @@ class Cluster {
   std::mutex waiting_mutex_;
   std::unique_ptr<ReadPod> first_waiting_;  ///< pods that were freed, linked by ReadPod::next_waiting
   std::atomic<std::size_t> waiting_count_ = 0;
+  std::atomic<std::uint64_t> releases_ = 0;
 };
 
 }  // namespace berth::capi

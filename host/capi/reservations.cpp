@@ -44,7 +44,6 @@ bool Cluster::add_reservations(const std::string& owner, std::map<std::uint64_t,
   const std::unique_lock alone(mutex_);
   if (facts_.version != opened_at) return false;
   const auto at = reservations_.try_emplace(owner).first;  // one without pods is forgotten
-  release_waiting();
   backend_->apply(changes);
   // Nothing below throws.
   ++facts_.version;
@@ -62,7 +61,6 @@ std::size_t Cluster::remove_reservations(const std::string& owner, std::span<con
     if (const auto pod = found->second.find(number); pod != found->second.end())
       changes.emplace_back(PodRemoval{pod->second->uid()});
   if (changes.empty()) return 0;
-  release_waiting();
   backend_->apply(changes);
   // Nothing below throws.
   ++facts_.version;

@@ -23,23 +23,32 @@ Snapshot::Snapshot(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluste
 }
 
 std::unique_ptr<Fork> Snapshot::fork(bool* committable) const {
-  std::unique_ptr<Fork> of_engine = committable != nullptr ? cluster_->open_at(facts_.version) : nullptr;
+  std::unique_ptr<Fork> of_engine = cluster_->open_at(facts_.version);
   if (committable != nullptr) *committable = of_engine != nullptr;
   if (of_engine != nullptr) return of_engine;
   const std::lock_guard alone(mutex_);
   return base_->fork();
 }
 
+/// An engine that many pods left numbers its classes again, and readers are left behind. While the cluster has the
+/// version of the snapshot, another one takes the place of such a reader, which would open an engine of its own.
 Snapshot::Reader Snapshot::take_reader() const {
+  cluster_->forget_released_if_many();  // before there is a reader
+  const std::uint64_t releases = cluster_->releases();
+  Reader reader;
   {
     const std::lock_guard alone(mutex_);
     if (!readers_.empty()) {
-      Reader reader = std::move(readers_.back());
+      reader = std::move(readers_.back());
       readers_.pop_back();
-      return reader;
     }
   }
-  return {fork()};
+  if (reader.fork == nullptr) return {fork(), releases};
+  if (reader.releases == releases) return reader;
+  if (reader.fork->is_left_behind())
+    if (std::unique_ptr<Fork> again = cluster_->open_at(facts_.version)) return {std::move(again), releases};
+  reader.releases = releases;
+  return reader;
 }
 
 void Snapshot::give_back(Reader reader) const noexcept {

@@ -87,6 +87,7 @@ class Snapshot {
  private:
   struct Reader {
     std::unique_ptr<Fork> fork;
+    std::uint64_t releases = 0;  ///< Cluster::releases() when it was known not to be left behind, if it could be
     FoundIndexes found = {};
   };
   State state(Fork& fork, FoundIndexes& found) const { return {fork, *cluster_, facts_, facts_.roster, found, true}; }
