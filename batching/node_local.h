@@ -2,7 +2,7 @@
 #pragma once
 
 #include "batching/batch.h"
-#include "batching/node_side_view.h"
+#include "batching/guest_sides.h"
 #include "batching/nominations.h"
 #include "host/cluster/snapshot.h"
 
