@@ -51,8 +51,9 @@ class CountedTerms {
 
 }  // namespace
 
-TableReads::TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max) {
-  choose_coarse(program, counts, coarse_domains_max);
+TableReads::TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max,
+                       SoftKeys soft_keys) {
+  choose_coarse(program, counts, coarse_domains_max, soft_keys);
   for (const HardSpread& constraint : program.hard) hard.push_back(read_of(constraint.table, counts));
   for (const SoftSpread& constraint : program.soft) soft.push_back(read_of(constraint.table, counts));
   for (const std::int32_t table : program.affinity) affinity.push_back(read_of(table, counts));
@@ -68,19 +69,19 @@ TableReads::TableReads(const TopologyProgram& program, const TopologyCounts& cou
 }
 
 void TableReads::choose_coarse(const TopologyProgram& program, const TopologyCounts& counts,
-                               std::int32_t coarse_domains_max) {
-  // Weights of soft constraints need the domains that hold a feasible node, so their keys are always coarse.
-  for (const SoftSpread& constraint : program.soft)
-    if (!constraint.counts_nodes) add_once(columns.coarse, counts.column_of(constraint.table));
-  const auto add_small = [&](std::int32_t table) {
+                               std::int32_t coarse_domains_max, SoftKeys soft_keys) {
+  const auto add_small = [&](std::int32_t table, std::int32_t domains_max) {
     const std::int32_t column = counts.column_of(table);
-    if (counts.column(column).domain_count <= coarse_domains_max) add_once(columns.coarse, column);
+    if (counts.column(column).domain_count <= domains_max) add_once(columns.coarse, column);
   };
-  for (const HardSpread& constraint : program.hard) add_small(constraint.table);
-  for (const std::int32_t table : program.affinity) add_small(table);
-  for (const OwnAntiTerm& term : program.anti) add_small(term.table);
-  for (const std::int32_t table : program.existing_anti) add_small(table);
-  for (const ScoredTable& score : program.scores) add_small(score.table);
+  const std::int32_t soft_max = soft_keys == SoftKeys::kCoarse ? INT32_MAX : coarse_domains_max;
+  for (const SoftSpread& constraint : program.soft)
+    if (!constraint.counts_nodes) add_small(constraint.table, soft_max);
+  for (const HardSpread& constraint : program.hard) add_small(constraint.table, coarse_domains_max);
+  for (const std::int32_t table : program.affinity) add_small(table, coarse_domains_max);
+  for (const OwnAntiTerm& term : program.anti) add_small(term.table, coarse_domains_max);
+  for (const std::int32_t table : program.existing_anti) add_small(table, coarse_domains_max);
+  for (const ScoredTable& score : program.scores) add_small(score.table, coarse_domains_max);
 }
 
 TableRead TableReads::read_of(std::int32_t table, const TopologyCounts& counts) {

@@ -25,8 +25,14 @@ struct TableRead {
 };
 
 struct TableReads {
-  /// @param coarse_domains_max  keys with more domains are read by count, but those of soft constraints never are
-  TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max);
+  /// How soft constraints whose keys have many domains are read. Their weights need the domains with a feasible node.
+  enum class SoftKeys : std::uint8_t {
+    kCoarse,          ///< by domain
+    kCoarseWhereFew,  ///< like other keys
+  };
+  /// @param coarse_domains_max  keys with more domains are read by count
+  TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max,
+             SoftKeys soft_keys = SoftKeys::kCoarse);
 
   /// The counts of a node that are read by count. @return false when one of them alone makes the node infeasible
   bool counts_of_node(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
@@ -49,7 +55,8 @@ struct TableReads {
   std::size_t score_index = kNone;
 
  private:
-  void choose_coarse(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max);
+  void choose_coarse(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max,
+                     SoftKeys soft_keys);
   TableRead read_of(std::int32_t table, const TopologyCounts& counts);
   void number_counts();
 };

@@ -147,7 +147,10 @@ class Mix:
         self.node_terms(spec, affinity)
         if kind != "DaemonSet":
             self.pod_terms(own, tier, spec, affinity)
-        if self.chance(4):
+        else:
+            spec["tolerations"] = [{"operator": "Exists"}]
+            spec.pop("nodeSelector", None)
+        if self.chance(4) and kind != "DaemonSet":
             requests["nvidia.com/gpu"] = draw.choice(["1", "1", "2"])
             spec["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
             spec.pop("nodeSelector", None)

@@ -129,13 +129,9 @@ class TopologyCounts {
 
   std::int64_t count(std::int32_t table, std::int32_t domain) const { return at(table).counts.read(domain); }
   /// Calls use(domain, count) for the domains of the table whose count is not 0, in any order.
-  /// @return false, without a call: they are, or were, too many to be listed (kListedDomains)
   template <class Use>
-  bool for_each_listed(std::int32_t table, Use use) const {
-    const DomainCounts& counts = at(table).counts;
-    if (!counts.is_listed()) return false;
-    counts.for_each(use);
-    return true;
+  void for_each_count(std::int32_t table, Use use) const {
+    at(table).counts.for_each(use);
   }
   /// Calls use(domain) for the domains of the table whose count is not 0, ascending.
   template <class Use>

@@ -134,9 +134,9 @@ template <bool kPacks, class Bases>
 }
 
 /// The same of boxes around one node, where both ends of each range are equal.
-template <bool kPacks>
-std::uint32_t bound_nodes(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
-                          NodeKey* __restrict keys) {
+template <bool kPacks, class Bases>
+[[gnu::always_inline]] inline std::uint32_t bound_nodes(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                                        Bases base, NodeKey least, NodeKey* __restrict keys) {
   using Part = std::conditional_t<kPacks, MostAllocatedBound, LeastAllocatedBound>;
   const ClassOnBoxes::Resource& cpu = of_class.cpu;
   const ClassOnBoxes::Resource& memory = of_class.memory;
@@ -153,7 +153,7 @@ std::uint32_t bound_nodes(const ClassOnBoxes& of_class, const LoadBoxes& boxes, 
         boxes.tilt_min[s] + cpu.balanced_request * cpu_inverse - memory.balanced_request * memory_inverse;
     total[s] = fit * of_class.fit_weight + BalancedAllocationBound::score(tilt, tilt) * of_class.balanced_weight;
   }
-  return lanes_from(least, of_class, boxes, OneBase{base}, total, keys);
+  return lanes_from(least, of_class, boxes, base, total, keys);
 }
 
 template <class Bases>
@@ -173,10 +173,21 @@ std::uint32_t bounds_by_lane(const ClassOnBoxes& of_class, const LoadBoxes& boxe
   return bound_boxes_of(of_class, boxes, base, least, keys);
 }
 
-std::uint32_t node_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
-                          NodeKey* keys) {
+template <class Bases>
+[[gnu::always_inline]] inline std::uint32_t bound_nodes_of(const ClassOnBoxes& of_class, const LoadBoxes& boxes,
+                                                           Bases base, NodeKey least, NodeKey* keys) {
   return of_class.packs ? bound_nodes<true>(of_class, boxes, base, least, keys)
                         : bound_nodes<false>(of_class, boxes, base, least, keys);
+}
+
+std::uint32_t node_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
+                          NodeKey* keys) {
+  return bound_nodes_of(of_class, boxes, OneBase{base}, least, keys);
+}
+
+std::uint32_t node_bounds_by_lane(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
+                                  NodeKey least, NodeKey* keys) {
+  return bound_nodes_of(of_class, boxes, base, least, keys);
 }
 
 struct Smaller {

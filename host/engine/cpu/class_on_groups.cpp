@@ -3,11 +3,18 @@
 
 #include <algorithm>
 
+#include "batching/add_once.h"
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 namespace {
 
 /// At most so many nodes are checked for a largest raw score that they may no longer hold.
 constexpr std::size_t kHoldersMax = 8;
+/// What at least one of so many nodes has is common.
+constexpr std::int32_t kCommonShare = 16;
+
+bool is_common(std::int64_t nodes, std::int64_t of_nodes) { return nodes * kCommonShare >= of_nodes; }
 
 /// [rule that counts] Empty where nobody holds the largest raw score any more, since its holders are refused now.
 std::vector<std::vector<std::int32_t>> holders_of_maxima(const NodeSideRow& row, const Snapshot& snapshot) {
@@ -16,50 +23,173 @@ std::vector<std::vector<std::int32_t>> holders_of_maxima(const NodeSideRow& row,
   for (std::size_t r = 0; r < RawScores::kRules; ++r)
     if (weights.of[r] != 0) rules.push_back(r);
   std::vector<std::vector<std::int32_t>> holders(rules.size());
-  for (std::int32_t node = 0; node < snapshot.slot_count(); ++node) {
+  std::size_t missing = rules.size();
+  for (std::int32_t node = 0; node < snapshot.slot_count() && missing > 0; ++node) {
     if (row.refusal(node) != NodeSideRow::kAccepted) continue;
     const RawScores raws = row.raws(snapshot, node);
-    for (std::size_t i = 0; i < rules.size(); ++i)
-      if (raws.of[rules[i]] == row.accepted_maxima.of[rules[i]] && holders[i].size() < kHoldersMax)
-        holders[i].push_back(node);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (raws.of[rules[i]] != row.accepted_maxima.of[rules[i]] || holders[i].size() == kHoldersMax) continue;
+      holders[i].push_back(node);
+      if (holders[i].size() == kHoldersMax) --missing;
+    }
   }
   return holders;
 }
 
+/// The totals of accepted nodes, which are not below 0.
+class Totals {
+ public:
+  Totals(const NodeSideRow& row, std::span<const std::int32_t> group_of) {
+    for (std::size_t i = 0; i < group_of.size(); ++i) {
+      if (group_of[i] < 0) continue;
+      ++nodes_;
+      const std::int32_t total = row.total_of[i];
+      if (total < 0) continue;
+      ++accepted_;
+      if (static_cast<std::size_t>(total) >= count_of_.size()) count_of_.resize(static_cast<std::size_t>(total) + 1);
+      ++count_of_[static_cast<std::size_t>(total)];
+    }
+    // From the lowest one up: below the first common total, nodes count as having that.
+    level_of_.resize(count_of_.size());
+    const auto first = std::find_if(count_of_.begin(), count_of_.end(), [&](std::int32_t n) { return is_level(n); });
+    auto level = static_cast<std::int32_t>(first - count_of_.begin());
+    for (std::size_t total = 0; total < count_of_.size(); ++total) {
+      if (is_level(count_of_[total])) level = static_cast<std::int32_t>(total);
+      level_of_[total] = level;
+    }
+  }
+  std::int64_t accepted() const { return accepted_; }
+  std::int64_t refused() const { return nodes_ - accepted_; }
+  bool is_common(std::int32_t total) const { return is_level(count_of_[static_cast<std::size_t>(total)]); }
+  /// The highest common total up to this one.
+  std::int32_t level_of(std::int32_t total) const { return level_of_[static_cast<std::size_t>(total)]; }
+
+ private:
+  bool is_level(std::int32_t nodes) const { return nodes > 0 && berth::is_common(nodes, accepted_); }
+  std::int64_t nodes_ = 0;
+  std::int64_t accepted_ = 0;
+  std::vector<std::int32_t> count_of_;  ///< [total] nodes
+  std::vector<std::int32_t> level_of_;  ///< [total]
+};
+
+/// What is counted of a group.
+struct OfGroup {
+  std::int32_t highest = -1;         ///< total
+  std::int32_t highest_common = -1;  ///< total that is common among all nodes
+  std::int64_t accepted = 0;
+  std::int64_t nodes = 0;
+};
+
 }  // namespace
 
-SideOnGroups side_on_groups(const NodeSideRow& row, const Snapshot& snapshot, NodePartition& partition) {
-  SideOnGroups side;
-  const auto total_of = [&row](std::int32_t node) { return row.total_of[static_cast<std::size_t>(node)]; };
-  side.is_uniform = partition.split_by(total_of);
-  side.partition_version = partition.version();
-  side.base.assign(static_cast<std::size_t>(partition.group_count()), -1);
-  const std::span<const std::int32_t> group_of = partition.group_of();
-  for (std::size_t i = 0; i < group_of.size(); ++i) {
-    if (group_of[i] < 0) continue;
-    std::int32_t& base = side.base[static_cast<std::size_t>(group_of[i])];
-    base = std::max(base, row.total_of[i]);
+SideOnNodes side_on_nodes(const NodeSideRow& row, const Snapshot& snapshot) {
+  SideOnNodes side;
+  std::int64_t nodes = 0;
+  std::vector<std::int32_t> accepted;
+  for (std::int32_t node = 0; node < snapshot.slot_count(); ++node) {
+    if (!snapshot.has_node(node)) continue;
+    ++nodes;
+    if (row.total_of[static_cast<std::size_t>(node)] >= 0) accepted.push_back(node);
   }
+  if (!is_common(static_cast<std::int64_t>(accepted.size()), nodes)) side.few = std::move(accepted);
   if (row.raws_vary) side.holders = holders_of_maxima(row, snapshot);
   return side;
 }
 
-CellsOfClass::CellsOfClass(std::shared_ptr<const TopologyProgram> of_class, const TopologyCounts& counts,
-                           std::int32_t coarse_domains_max)
-    : program(std::move(of_class)), reads(*program, counts, coarse_domains_max) {
-  const auto numbers_of = [this](const std::vector<TableRead>& list) {
-    std::vector<std::int32_t> numbers;
-    for (const TableRead& read : list) {
-      const auto at = std::find(reads.counted_tables.begin(), reads.counted_tables.end(), read.table);
-      numbers.push_back(static_cast<std::int32_t>(at - reads.counted_tables.begin()));
-    }
-    return numbers;
+SideOnGroups side_on_groups(const NodeSideRow& row, bool are_few, NodePartition& partition) {
+  const Totals totals(row, partition.group_of());
+  const auto total_of = [&row](std::int32_t node) { return row.total_of[static_cast<std::size_t>(node)]; };
+  const bool splits_refused = is_common(totals.refused(), totals.refused() + totals.accepted()) &&
+                              is_common(totals.accepted(), totals.refused() + totals.accepted());
+  const auto level_of = [&](std::int32_t node) {
+    const std::int32_t total = total_of(node);
+    if (total < 0) return splits_refused ? -1 : totals.level_of(0);
+    return totals.level_of(total);
   };
-  fine = {numbers_of(reads.hard), numbers_of(reads.soft),          numbers_of(reads.affinity),
-          numbers_of(reads.anti), numbers_of(reads.existing_anti), numbers_of(reads.scores)};
+  // Half of the groups are left for topology keys, without which a class is not served.
+  const std::int32_t groups_max = partition.groups_max() / 2;
+  if (!are_few && totals.accepted() > 0 && !partition.split_by(level_of, groups_max) && splits_refused)
+    partition.split_by([&](std::int32_t node) { return total_of(node) < 0 ? -1 : 0; }, groups_max);
+
+  SideOnGroups side;
+  side.partition_version = partition.version();
+  const auto group_count = static_cast<std::size_t>(partition.group_count());
+  const std::span<const std::int32_t> group_of = partition.group_of();
+  std::vector<OfGroup> groups(group_count);
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    if (group_of[i] < 0) continue;
+    OfGroup& group = groups[static_cast<std::size_t>(group_of[i])];
+    ++group.nodes;
+    const std::int32_t total = row.total_of[i];
+    if (total < 0) continue;
+    ++group.accepted;
+    group.highest = std::max(group.highest, total);
+    if (total > group.highest_common && totals.is_common(total)) group.highest_common = total;
+  }
+  side.base.resize(group_count);
+  side.differs.assign(group_count, 0);
+  side.is_mixed.assign(group_count, 0);
+  side.refuses.assign(group_count, 0);
+  side.no_more.assign(group_count, 0);
+  std::vector<std::uint8_t> lists_refused(group_count, 0);
+  for (std::size_t g = 0; g < group_count; ++g) {
+    const OfGroup& group = groups[g];
+    side.base[g] = group.highest_common >= 0 ? group.highest_common : group.highest;
+    const std::int64_t refused = group.nodes - group.accepted;
+    side.refuses[g] = refused > 0 ? 1 : 0;
+    if (refused == 0 || group.accepted == 0) continue;
+    lists_refused[g] = is_common(refused, group.nodes) ? 0 : 1;
+    side.is_mixed[g] = 1 - lists_refused[g];
+  }
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    if (group_of[i] < 0) continue;
+    const auto g = static_cast<std::size_t>(group_of[i]);
+    const std::int32_t total = row.total_of[i];
+    if (total == side.base[g]) continue;
+    const auto node = static_cast<std::int32_t>(i);
+    if (total > side.base[g]) {
+      side.above.push_back(node);
+      continue;
+    }
+    side.differs[g] = 1;
+    if (total < 0 && lists_refused[g] != 0) side.refused.push_back(node);
+  }
+  if (is_common(static_cast<std::int64_t>(side.above.size()) / 2, totals.accepted())) {
+    for (const std::int32_t node : side.above) {
+      const auto g = static_cast<std::size_t>(group_of[static_cast<std::size_t>(node)]);
+      side.base[g] = groups[g].highest;
+      side.differs[g] = 1;
+    }
+    side.above.clear();
+  }
+  return side;
 }
 
-bool CellsOfClass::split(const TopologyCounts& counts, NodePartition& partition) {
+std::uint64_t SideOnGroups::bytes() const {
+  return heap_bytes(base, differs, refuses, is_mixed, above, refused, no_more);
+}
+
+CellsOfClass::CellsOfClass(std::shared_ptr<const TopologyProgram> of_class, const TopologyCounts& counts,
+                           std::int32_t coarse_domains_max)
+    : program(std::move(of_class)), reads(*program, counts, coarse_domains_max, TableReads::SoftKeys::kCoarseWhereFew) {
+  const auto number_of = [this](const TableRead& read) {
+    std::vector<std::int32_t>& tables = read.by_count() ? reads.counted_tables : coarse_tables;
+    if (!read.by_count()) add_once(coarse_tables, read.table);
+    return static_cast<std::int32_t>(std::find(tables.begin(), tables.end(), read.table) - tables.begin());
+  };
+  const auto numbers_of = [&](const std::vector<TableRead>& list) {
+    std::vector<std::int32_t> numbers_of_list;
+    for (const TableRead& read : list) numbers_of_list.push_back(number_of(read));
+    return numbers_of_list;
+  };
+  numbers = {numbers_of(reads.hard), numbers_of(reads.soft),          numbers_of(reads.affinity),
+             numbers_of(reads.anti), numbers_of(reads.existing_anti), numbers_of(reads.scores)};
+  for (std::size_t s = 0; s < program->soft.size(); ++s)
+    if (reads.soft[s].by_count() && !program->soft[s].counts_nodes)
+      soft_by_count.push_back(static_cast<std::int32_t>(s));
+}
+
+bool CellsOfClass::split(const TopologyCounts& counts, NodePartition& partition) const {
   const auto by_domain = [&](std::int32_t c) {
     return partition.split_once_by(std::int64_t{2} * c,
                                    [&column = counts.column(c)](std::int32_t node) { return column[node]; });
@@ -69,25 +199,25 @@ bool CellsOfClass::split(const TopologyCounts& counts, NodePartition& partition)
         std::int64_t{2} * c + 1, [&column = counts.column(c)](std::int32_t node) { return column[node] != 0 ? 1 : 0; });
   };
   const CellColumns& columns = reads.columns;
-  has_too_many = !(std::all_of(columns.coarse.begin(), columns.coarse.end(), by_domain) &&
-                   std::all_of(columns.required.begin(), columns.required.end(), by_presence) &&
-                   std::all_of(columns.soft_labels.begin(), columns.soft_labels.end(), by_presence));
-  return !has_too_many;
+  return std::all_of(columns.coarse.begin(), columns.coarse.end(), by_domain) &&
+         std::all_of(columns.required.begin(), columns.required.end(), by_presence) &&
+         std::all_of(columns.soft_labels.begin(), columns.soft_labels.end(), by_presence);
 }
 
-void CellsOfClass::find_cells(const TopologyCounts& counts, const NodePartition& partition) {
-  cells.clear();
-  cell_of.assign(static_cast<std::size_t>(partition.group_count()), -1);
+CellsOnGroups cells_on_groups(const CellColumns& columns, const TopologyCounts& counts,
+                              const NodePartition& partition) {
+  CellsOnGroups on_groups;
+  on_groups.partition_version = partition.version();
+  on_groups.cell_of.assign(static_cast<std::size_t>(partition.group_count()), -1);
   for (std::int32_t group = 0; group < partition.group_count(); ++group) {
     if (partition.first_of(group) < 0) continue;
-    const std::optional<NodeCells::Cell> cell =
-        cell_of_node(reads.columns, RawScores(), counts, partition.first_of(group));
+    const std::optional<NodeCells::Cell> cell = cell_of_node(columns, RawScores(), counts, partition.first_of(group));
     if (!cell) continue;
-    const auto known = std::find(cells.begin(), cells.end(), *cell);
-    cell_of[static_cast<std::size_t>(group)] = static_cast<std::int32_t>(known - cells.begin());
-    if (known == cells.end()) cells.push_back(*cell);
+    const auto known = std::find(on_groups.cells.begin(), on_groups.cells.end(), *cell);
+    on_groups.cell_of[static_cast<std::size_t>(group)] = static_cast<std::int32_t>(known - on_groups.cells.begin());
+    if (known == on_groups.cells.end()) on_groups.cells.push_back(*cell);
   }
-  partition_version = partition.version();
+  return on_groups;
 }
 
 }  // namespace berth

@@ -173,10 +173,12 @@ void CpuBackend::State::note_host_refusals(std::int32_t pod_class, const HostRef
   before.nodes.assign(refusing.nodes.members().begin(), refusing.nodes.members().end());
 }
 
-/// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost.
+/// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost. In
+/// small batches a row that has to be built costs more than an index that is there.
 bool CpuBackend::State::index_pays(std::int32_t c) const {
   const std::int32_t from = table[c].topology != nullptr ? tuning.index_topology_classes_min : tuning.index_classes_min;
-  return tiles.classes_in_batch() >= from;
+  return tiles.classes_in_batch() >= from ||
+         (index.is_close(table[c].profile, log) && !tiles.is_close(c, log, tuning.lone_changes_min));
 }
 
 /// @return nullopt: take rows

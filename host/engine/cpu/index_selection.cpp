@@ -3,14 +3,16 @@
 
 #include <algorithm>
 
-#include "batching/node_draw.h"
 #include "batching/node_filter.h"
-#include "batching/node_topology.h"
 #include "host/engine/cpu/lone_row.h"
+#include "host/engine/cpu/other_loads.h"
 #include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
+
+/// Where at most one of so many nodes accepts a pod for what it asks beside cpu and memory, those nodes are listed.
+constexpr std::size_t kNodesPerListed = 4;
 
 /// The filter checks what the score adds, so that a share of a node where the pod fits is at most 1.
 bool is_checked(const ClassOnLoads::Resource& resource) {
@@ -20,39 +22,75 @@ bool is_checked(const ClassOnLoads::Resource& resource) {
 }  // namespace
 
 void IndexSelection::clear() {
-  partition_.clear();
-  indexes_.clear();
+  trees_.clear();
   nominated_counts_.clear();
   sides_.clear();
   on_loads_.clear();
-  cells_.clear();
+  topology_.clear();
 }
 
 /// Node objects that changed may lie in other groups.
 void IndexSelection::follow_nodes(const Snapshot& snapshot) {
-  if (!partition_.is_empty() && node_sides_version_ == table_.node_sides_version()) return;
+  if (!trees_.empty() && node_sides_version_ == table_.node_sides_version()) return;
   clear();
   node_sides_version_ = table_.node_sides_version();
+  by_cells_.grow(static_cast<std::size_t>(snapshot.slot_count()));
+  trees_by({}, snapshot);
+}
+
+/// All nodes in one group, if there are no trees for these columns yet.
+IndexSelection::Trees& IndexSelection::trees_by(const std::vector<std::int32_t>& wide_columns,
+                                                const Snapshot& snapshot) {
+  Trees& trees = trees_[wide_columns];
+  if (!trees.partition.is_empty()) return trees;
   std::vector<std::int32_t> group_of(static_cast<std::size_t>(snapshot.slot_count()), -1);
   for (std::int32_t node = 0; node < snapshot.slot_count(); ++node)
     if (snapshot.has_node(node)) group_of[static_cast<std::size_t>(node)] = 0;
-  listed_at_.resize(group_of.size());
-  domain_weights_.grow(group_of.size());
-  partition_.begin(std::move(group_of), tuning_.index_groups_max(snapshot.node_count()));
+  trees.partition.begin(std::move(group_of), wide_columns.empty()
+                                                 ? tuning_.index_groups_max(snapshot.node_count())
+                                                 : tuning_.index_wide_groups_max(snapshot.node_count()));
+  return trees;
+}
+
+bool IndexSelection::is_close(std::int32_t profile, const CommitLog& log) const {
+  const auto trees = trees_.find({});
+  const auto p = static_cast<std::size_t>(profile);
+  if (trees == trees_.end() || trees->second.indexes.size() <= p || node_sides_version_ != table_.node_sides_version())
+    return false;
+  return std::any_of(trees->second.indexes[p].begin(), trees->second.indexes[p].end(),
+                     [&](const Laid& laid) { return !laid.nominated_from && laid.index->is_close(log); });
 }
 
 std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, const ExcludedNodes& refused,
-                                                               const Snapshot& snapshot, Asked& asked) {
-  const PodClass& pod_class = table_[c];
+                                                               const Snapshot& snapshot, IndexQuery& query) {
   const CompiledProfile& profile = table_.profile_of(c);
   if (!LoadIndex::serves(profile)) return WhyNot::kProfile;
-  const NodeSideRow& row = table_.node_side(c);
+  query.row = &table_.node_side(c);
   follow_nodes(snapshot);
   const OnLoads& on_loads = on_loads_of(c);
   if (!on_loads.loads) return WhyNot::kRequests;
-  asked = {&pod_class,      &profile,         &row, &side_of(c, row, snapshot), &snapshot, &refused,
-           *on_loads.loads, on_loads.are_all, {}};
+  query.pod_class = &table_[c];
+  query.profile = &profile;
+  query.snapshot = &snapshot;
+  query.refused = &refused;
+  query.on_loads = *on_loads.loads;
+  query.side_on_nodes = &side_of(c, *query.row, snapshot);
+  query.only = query.side_on_nodes->few ? &*query.side_on_nodes->few : nullptr;
+  if (on_loads.asks_for_others) mark_other_loads(query);
   return std::nullopt;
+}
+
+/// Finds the nodes that refuse what the class asks for beside cpu and memory.
+void IndexSelection::mark_other_loads(IndexQuery& query) {
+  other_loads_.assign(static_cast<std::size_t>(query.snapshot->slot_count()), 0.0);
+  mark_refusing_other_loads(*query.pod_class, *query.profile, *query.snapshot, other_loads_);
+  query.other_loads = other_loads_;
+  if (query.only != nullptr) return;
+  only_.clear();
+  const std::size_t only_max = other_loads_.size() / kNodesPerListed;
+  for (std::int32_t node = 0; node < query.snapshot->slot_count() && only_.size() <= only_max; ++node)
+    if (!query.refuses_other_loads(node) && query.side_total(node) >= 0) only_.push_back(node);
+  if (only_.size() <= only_max) query.only = &only_;
 }
 
 const IndexSelection::OnLoads& IndexSelection::on_loads_of(std::int32_t c) {
@@ -61,160 +99,205 @@ const IndexSelection::OnLoads& IndexSelection::on_loads_of(std::int32_t c) {
   OnLoads& known = on_loads_[at];
   if (known.is_known) return known;
   const PodClass& pod_class = table_[c];
-  const auto is_boxed = [](const RequestedResource& request) {
-    return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
-  };
-  known.are_all =
-      pod_class.ports.empty() && std::all_of(pod_class.requested.begin(), pod_class.requested.end(), is_boxed);
+  known.asks_for_others = asks_for_other_loads(pod_class, table_.profile_of(c));
   known.loads = describe_on_loads(pod_class, table_.profile_of(c));
   if (known.loads && !(is_checked(known.loads->cpu) && is_checked(known.loads->memory))) known.loads.reset();
   known.is_known = true;
   return known;
 }
 
-const SideOnGroups& IndexSelection::side_of(std::int32_t c, const NodeSideRow& row, const Snapshot& snapshot) {
-  SideOnGroups& side = sides_[table_[c].node_side];
-  if (side.partition_version != partition_.version()) side = side_on_groups(row, snapshot, partition_);
+const SideOnNodes& IndexSelection::side_of(std::int32_t c, const NodeSideRow& row, const Snapshot& snapshot) {
+  const auto [at, is_new] = sides_.try_emplace(table_[c].node_side);
+  if (is_new) at->second = side_on_nodes(row, snapshot);
+  return at->second;
+}
+
+const SideOnGroups& IndexSelection::side_on(Trees& trees, const IndexQuery& query) {
+  SideOnGroups& side = trees.sides[query.pod_class->node_side];
+  if (side.partition_version != trees.partition.version())
+    side = side_on_groups(*query.row, query.side_on_nodes->few.has_value(), trees.partition);
   return side;
 }
 
 /// null: too many domains
-CellsOfClass* IndexSelection::cells_of(std::int32_t c, const Snapshot& snapshot) {
+const IndexSelection::TopologyOfClass* IndexSelection::topology_of(std::int32_t c, const Snapshot& snapshot) {
   const TopologyCounts& counts = snapshot.topology();
-  if (cells_.size() <= static_cast<std::size_t>(c)) cells_.resize(static_cast<std::size_t>(table_.size()));
-  std::unique_ptr<CellsOfClass>& cells = cells_[static_cast<std::size_t>(c)];
-  if (cells == nullptr) cells = std::make_unique<CellsOfClass>(table_[c].topology, counts, tuning_.coarse_domains_max);
-  if (cells->partition_version == partition_.version()) return cells.get();
-  if (cells->has_too_many || !cells->split(counts, partition_)) return nullptr;
-  cells->find_cells(counts, partition_);
-  return cells.get();
+  if (topology_.size() <= static_cast<std::size_t>(c)) topology_.resize(static_cast<std::size_t>(table_.size()));
+  TopologyOfClass& known = topology_[static_cast<std::size_t>(c)];
+  if (known.cells != nullptr && put_on_groups(*known.cells, counts, *known.trees)) return &known;
+  // Keys whose domains would make too many groups are read by count.
+  for (std::int32_t domains_max = tuning_.index_wide_groups_max(snapshot.node_count());; domains_max /= 4) {
+    known.cells = std::make_unique<CellsOfClass>(table_[c].topology, counts, domains_max);
+    known.trees = trees_for(*known.cells, snapshot);
+    if (known.trees != nullptr && put_on_groups(*known.cells, counts, *known.trees)) return &known;
+    if (domains_max == 0) break;
+  }
+  known = {};
+  return nullptr;
+}
+
+/// The trees whose groups are split by the class's keys with many domains. null: there would be too many
+IndexSelection::Trees* IndexSelection::trees_for(const CellsOfClass& cells, const Snapshot& snapshot) {
+  std::vector<std::int32_t> wide;
+  for (const std::int32_t c : cells.reads.columns.coarse)
+    if (snapshot.topology().column(c).domain_count > tuning_.coarse_domains_max) wide.push_back(c);
+  std::sort(wide.begin(), wide.end());
+  if (trees_.size() >= kTreesMax && !trees_.contains(wide)) return nullptr;
+  return &trees_by(wide, snapshot);
+}
+
+/// @return false: there would be too many groups
+bool IndexSelection::put_on_groups(CellsOfClass& cells, const TopologyCounts& counts, Trees& trees) {
+  if (cells.on_groups != nullptr && cells.on_groups->partition_version == trees.partition.version()) return true;
+  if (!cells.split(counts, trees.partition)) return false;
+  std::shared_ptr<const CellsOnGroups>& shared = trees.cells[cells.reads.columns];
+  if (shared == nullptr || shared->partition_version != trees.partition.version())
+    shared = std::make_shared<const CellsOnGroups>(cells_on_groups(cells.reads.columns, counts, trees.partition));
+  cells.on_groups = shared;
+  return true;
 }
 
 /// Current, for the groups as they are. null: nominations of too many priorities are counted
-LoadIndex* IndexSelection::index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log) {
-  indexes_.resize(static_cast<std::size_t>(table_.profile_count()));
-  std::vector<Laid>& of_profile = indexes_[static_cast<std::size_t>(asked.pod_class->profile)];
+const LoadIndex* IndexSelection::index_of(const IndexQuery& query, Trees& trees, const CommitLog& log) {
+  trees.indexes.resize(static_cast<std::size_t>(table_.profile_count()));
+  std::vector<Laid>& of_profile = trees.indexes[static_cast<std::size_t>(query.pod_class->profile)];
   auto laid = std::find_if(of_profile.begin(), of_profile.end(),
-                           [&](const Laid& l) { return l.nominated_from == asked.nominated_from; });
+                           [&](const Laid& l) { return l.nominated_from == query.nominated_from; });
   if (laid == of_profile.end()) {
     if (of_profile.size() >= kPrioritiesMax)
       std::erase_if(of_profile, [&](const Laid& l) {
         return l.nominated_from && nominations_.lowest_against(*l.nominated_from) != l.nominated_from;
       });
-    if (of_profile.size() >= kPrioritiesMax && asked.nominated_from) return nullptr;
+    if (of_profile.size() >= kPrioritiesMax && query.nominated_from) return nullptr;
     const CountedNominations counted =
-        asked.nominated_from ? CountedNominations{&nominations_, *asked.nominated_from} : CountedNominations();
-    laid = of_profile.insert(of_profile.end(), {asked.nominated_from, 0,
-                                                std::make_unique<LoadIndex>(*asked.profile, tuning_.index_changes_min,
+        query.nominated_from ? CountedNominations{&nominations_, *query.nominated_from} : CountedNominations();
+    laid = of_profile.insert(of_profile.end(), {query.nominated_from, 0,
+                                                std::make_unique<LoadIndex>(*query.profile, tuning_.index_changes_min,
                                                                             tuning_.index_nodes_per_change, counted)});
   }
-  if (laid->laid_out_for != partition_.version()) laid->index->clear();
-  laid->laid_out_for = partition_.version();
-  laid->index->catch_up(snapshot, log, partition_.group_of(), partition_.group_count());
+  if (laid->laid_out_for != trees.partition.version()) laid->index->clear();
+  laid->laid_out_for = trees.partition.version();
+  laid->index->catch_up(*query.snapshot, log, trees.partition.group_of(), trees.partition.group_count());
   return laid->index.get();
 }
 
-/// Node side, load and nominations accept the pod.
-bool IndexSelection::fits(const Asked& asked, const LoadIndex& index, std::int32_t node) {
-  ++evaluations_;
-  if (asked.row->total_of[static_cast<std::size_t>(node)] < 0 || asked.refused->contains(node)) return false;
-  return asked.load_is_known && !index.is_odd(node)
-             ? index.fits(asked.on_loads, node)
-             : load_accepts(*asked.pod_class, *asked.profile, *asked.snapshot, node);
-}
-
-/// Of a node that fits.
-NodeKey IndexSelection::key_on(const Asked& asked, std::int32_t node, std::int64_t topology_total) const {
-  const std::int64_t total = load_total(*asked.pod_class, *asked.profile, *asked.snapshot, node) +
-                             asked.row->total_of[static_cast<std::size_t>(node)] + topology_total;
-  return make_node_key(total, node_draw(asked.profile->draw, *asked.snapshot, node).bits);
-}
-
 /// Each largest raw score of the node side has a feasible node.
-bool IndexSelection::holds_maxima(const Asked& asked, const LoadIndex& index) {
+bool IndexSelection::holds_maxima(const IndexQuery& query) const {
   const auto is_feasible = [&](std::int32_t node) {
-    return fits(asked, index, node) && filter_topology(*asked.pod_class, *asked.snapshot, node).accepts();
+    return query.fits(node) && filter_topology(*query.pod_class, *query.snapshot, node).accepts();
   };
-  return std::all_of(
-      asked.side->holders.begin(), asked.side->holders.end(),
-      [&](const std::vector<std::int32_t>& nodes) { return std::any_of(nodes.begin(), nodes.end(), is_feasible); });
+  const std::vector<std::vector<std::int32_t>>& holders = query.side_on_nodes->holders;
+  return std::all_of(holders.begin(), holders.end(), [&](const std::vector<std::int32_t>& nodes) {
+    return std::any_of(nodes.begin(), nodes.end(), is_feasible);
+  });
 }
 
 std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNodes& refused, const Snapshot& snapshot,
                                                 const CommitLog& log) {
-  Asked asked;
-  if (const std::optional<WhyNot> why = describe(c, refused, snapshot, asked)) return refuse(*why);
-  return select(c, asked, log);
+  IndexQuery query;
+  if (const std::optional<WhyNot> why = describe(c, refused, snapshot, query)) return refuse(*why);
+  return select(c, query, log);
 }
 
 std::optional<Selection> IndexSelection::select_beside_nominated(const PodToPlace& pod, const Snapshot& snapshot,
                                                                  const CommitLog& log) {
   const std::int32_t c = pod.class_index;
-  Asked asked;
-  if (const std::optional<WhyNot> why = describe(c, none_refused_, snapshot, asked)) return refuse(*why);
-  asked.nominated_from = nominations_.lowest_against(pod.pod->priority);
-  if (asked.nominated_from && (!asked.load_is_known || nominated_counts_.concern(c, *asked.pod_class)))
+  IndexQuery query;
+  if (const std::optional<WhyNot> why = describe(c, none_refused_, snapshot, query)) return refuse(*why);
+  query.nominated_from = nominations_.lowest_against(pod.pod->priority);
+  if (query.nominated_from && (!query.other_loads.empty() || nominated_counts_.concern(c, *query.pod_class)))
     return std::nullopt;
-  return select(c, asked, log);
+  return select(c, query, log);
 }
 
-std::optional<Selection> IndexSelection::select(std::int32_t c, Asked& asked, const CommitLog& log) {
-  const Snapshot& snapshot = *asked.snapshot;
-  CellsOfClass* cells = nullptr;
-  if (asked.pod_class->topology != nullptr) {
-    if (!asked.load_is_known) return refuse(WhyNot::kMixedGroups);
-    cells = cells_of(c, snapshot);
-    if (cells == nullptr) return refuse(WhyNot::kManyDomains);
-    asked.side = &side_of(c, *asked.row, snapshot);  // the groups may be other ones now
-    if (cells->partition_version != partition_.version()) cells = cells_of(c, snapshot);
-    if (!asked.side->is_uniform) return refuse(WhyNot::kMixedGroups);
+std::optional<Selection> IndexSelection::select(std::int32_t c, IndexQuery& query, const CommitLog& log) {
+  const TopologyOfClass* topology = nullptr;
+  if (query.pod_class->topology != nullptr) {
+    topology = topology_of(c, *query.snapshot);
+    if (topology == nullptr) return refuse(WhyNot::kManyDomains);
   }
-  const LoadIndex* const index = index_of(asked, snapshot, log);
+  Trees& trees = topology != nullptr ? *topology->trees : trees_.at({});
+  query.side = &side_on(trees, query);
+  query.partition = &trees.partition;
+  if (topology != nullptr) topology = topology_of(c, *query.snapshot);  // the groups may be other ones now
+  query.index = index_of(query, trees, log);
   // What is nominated to nodes that are in no box is not counted.
-  if (index == nullptr || (asked.nominated_from && !index->odd_nodes().empty())) return std::nullopt;
-  if (index->odd_nodes().size() > tuning_.index_listed_max) return refuse(WhyNot::kManyListed);
-  if (!holds_maxima(asked, *index)) return refuse(WhyNot::kNormalizer);
-  return cells == nullptr ? select_plain(asked, *index) : select_by_cells(asked, *cells, *index);
+  if (query.index == nullptr || (query.nominated_from && !query.index->odd_nodes().empty())) return std::nullopt;
+  if (query.index->odd_nodes().size() > tuning_.index_listed_max) return refuse(WhyNot::kManyListed);
+  if (!holds_maxima(query)) return refuse(WhyNot::kNormalizer);
+  if (topology == nullptr) return query.only != nullptr ? select_among(query) : select_plain(query);
+  const std::optional<Selection> found = by_cells_.select(query, *topology->cells, search_);
+  if (!found)
+    return refuse(by_cells_.failure() == SelectionByCells::Failure::kManyListed ? WhyNot::kManyListed
+                                                                                : WhyNot::kManyRefused);
+  return found;
 }
 
 // Classes without topology terms
 
-std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const LoadIndex& index) {
-  Best best;
-  for (const std::int32_t node : index.odd_nodes())
-    if (fits(asked, index, node)) best.add(key_on(asked, node, 0), node, asked.snapshot->node_order());
-  search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
+/// Looks at the only nodes that may be feasible.
+std::optional<Selection> IndexSelection::select_among(const IndexQuery& query) {
+  Selection selection;
+  BestNode best;
+  search_.begin(*query.index, query.on_loads, {query.side->base}, *query.refused);
+  ListedByBound listed(query, search_, best);
+  evaluations_ += static_cast<std::int64_t>(query.only->size());
+  for (const std::int32_t node : *query.only) {
+    if (!query.fits(node)) continue;
+    ++selection.feasible_count;
+    listed.add(node, 0);
+  }
+  listed.finish();
+  if (best.node < 0) return Selection{};
+  return Selection{selection.feasible_count, best.node, total_of(best.key)};
+}
+
+std::optional<Selection> IndexSelection::select_plain(const IndexQuery& query) {
+  BestNode best;
+  search_.begin(*query.index, query.on_loads,
+                {query.side->base, query.side->differs, query.row->total_of, query.side->no_more}, *query.refused);
+  ListedByBound listed(query, search_, best);
+  for (const std::span<const std::int32_t> nodes : {query.index->odd_nodes(), std::span(query.side->above)})
+    for (const std::int32_t node : nodes)
+      if (query.fits(node)) listed.add(node, 0);
+  listed.finish();
   std::size_t refused = 0;
   for (;;) {
     const LoadSearch::Candidate candidate = search_.next(best.key);
     if (candidate.node < 0) break;
-    if (fits(asked, index, candidate.node)) {
-      best.add(key_on(asked, candidate.node, 0), candidate.node, asked.snapshot->node_order());
+    ++evaluations_;
+    if (query.fits(candidate.node)) {
+      best.add(query.key_on(candidate.node, 0), candidate.node, query.snapshot->node_order());
     } else if (++refused > tuning_.index_refused_max) {
       return refuse(WhyNot::kManyRefused);
     }
   }
   if (best.node < 0) return Selection{};
-  const std::optional<std::int64_t> feasible = count_to_two(asked, index);
+  const std::optional<std::int64_t> feasible = count_to_two(query);
   if (!feasible) return refuse(WhyNot::kManyRefused);
   return Selection{*feasible, best.node, total_of(best.key)};
 }
 
 /// Feasible nodes, as far as the second one. @return nullopt: too many nodes refuse
-std::optional<std::int64_t> IndexSelection::count_to_two(const Asked& asked, const LoadIndex& index) {
+std::optional<std::int64_t> IndexSelection::count_to_two(const IndexQuery& query) {
   std::int64_t count = 0;
-  for (const std::int32_t node : index.odd_nodes()) count += fits(asked, index, node) ? 1 : 0;
-  if (asked.load_is_known && asked.side->is_uniform && asked.refused->empty()) {
-    for (std::size_t group = 0; group < asked.side->base.size() && count < 2; ++group)
-      if (asked.side->base[group] >= 0)
-        count += index.count_fitting(asked.on_loads, static_cast<std::int32_t>(group), 2 - count);
-    return count;
+  for (const std::int32_t node : query.index->odd_nodes()) count += query.fits(node) ? 1 : 0;
+  const SideOnGroups& side = *query.side;
+  if (query.other_loads.empty() && query.refused->empty()) {
+    // Groups of which no node is refused by its side.
+    for (std::size_t group = 0; group < side.base.size() && count < 2; ++group)
+      if (side.base[group] >= 0 && side.refuses[group] == 0)
+        count += query.index->count_fitting(query.on_loads, static_cast<std::int32_t>(group), 2 - count);
+    if (count >= 2) return 2;
   }
-  search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
+  count = 0;
+  for (const std::int32_t node : query.index->odd_nodes()) count += query.fits(node) ? 1 : 0;
+  search_.begin(*query.index, query.on_loads, {side.base, side.differs, query.row->total_of, side.no_more},
+                *query.refused);
   for (std::size_t refused = 0; count < 2;) {
     const LoadSearch::Candidate candidate = search_.next(1);
     if (candidate.node < 0) break;
-    if (fits(asked, index, candidate.node)) {
+    if (query.fits(candidate.node)) {
       ++count;
     } else if (++refused > tuning_.index_refused_max) {
       return std::nullopt;
@@ -223,193 +306,22 @@ std::optional<std::int64_t> IndexSelection::count_to_two(const Asked& asked, con
   return count;
 }
 
-// Classes with topology terms
-
-/// The counts of a listed node, which is listed if it was not.
-std::int64_t* IndexSelection::counts_on(const CellsOfClass& cells, std::int32_t node) {
-  const std::size_t tables = cells.reads.counted_tables.size();
-  ListedAt& known = listed_at_[static_cast<std::size_t>(node)];
-  if (known.selection != selection_) {
-    known = {selection_, listed_.size()};
-    listed_.push_back({node});
-    fine_counts_.resize(listed_.size() * tables, 0);
-  }
-  return fine_counts_.data() + known.at * tables;
-}
-
-/// Lists the nodes for which no cell stands: those in whose domains of keys that are read by count something is
-/// counted, and those that are in no tree. @return false: they are too many
-bool IndexSelection::list_nodes(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index) {
-  ++selection_;
-  listed_.clear();
-  fine_counts_.clear();
-  for (const std::int32_t node : index.odd_nodes()) counts_on(cells, node);
-  const TopologyCounts& counts = asked.snapshot->topology();
-  for (std::size_t t = 0; t < cells.reads.counted_tables.size(); ++t) {
-    const std::int32_t table = cells.reads.counted_tables[t];
-    const DomainColumn& column = counts.column(counts.column_of(table));
-    const bool are_few = counts.for_each_listed(table, [&](std::int32_t domain, std::int64_t count) {
-      const auto first = static_cast<std::size_t>(column.first_of_domain[static_cast<std::size_t>(domain)]);
-      const auto end = static_cast<std::size_t>(column.first_of_domain[static_cast<std::size_t>(domain) + 1]);
-      for (std::size_t i = first; i < end; ++i) counts_on(cells, column.nodes_by_domain[i])[t] = count;
-    });
-    if (!are_few || listed_.size() > tuning_.index_listed_max) return false;
-  }
-  return true;
-}
-
-/// Notes the refused nodes that are not listed, for filter_cells().
-void IndexSelection::count_refused(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index) {
-  for (const std::int32_t node : asked.refused->members()) {
-    if (listed_at_[static_cast<std::size_t>(node)].selection == selection_) continue;
-    const std::int32_t group = partition_.group_of()[static_cast<std::size_t>(node)];
-    if (group < 0 || asked.side->base[static_cast<std::size_t>(group)] < 0) continue;
-    const std::int32_t cell = cells.cell_of[static_cast<std::size_t>(group)];
-    if (cell >= 0 && index.fits(asked.on_loads, node)) ++states_[static_cast<std::size_t>(cell)].not_counted;
-  }
-}
-
-void IndexSelection::filter_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
-  const std::size_t odd_count = index.odd_nodes().size();
-  const bool filters = now.of_class.program->filters();
-  evaluations_ += static_cast<std::int64_t>(listed_.size());
-  for (std::size_t i = 0; i < listed_.size(); ++i) {
-    Listed& listed = listed_[i];
-    const auto group = static_cast<std::size_t>(partition_.group_of()[static_cast<std::size_t>(listed.node)]);
-    if (now.of_class.cell_of[group] < 0 || asked.side->base[group] < 0) continue;
-    const bool is_odd = i < odd_count;
-    if (!(is_odd ? fits(asked, index, listed.node) : index.fits(asked.on_loads, listed.node))) continue;
-    listed.cell = now.of_class.cell_of[group];
-    if (!is_odd) ++states_[static_cast<std::size_t>(listed.cell)].not_counted;
-    if (asked.refused->contains(listed.node) || (filters && !topology_accepts(listed_topology(now, i))))
-      listed.cell = -1;
-  }
-}
-
-/// How many nodes are feasible matters where one of them counts for a constraint that is weighed by it.
-bool IndexSelection::needs_node_count(const CellsOfClass& cells) const {
-  return std::any_of(cells.program->soft.begin(), cells.program->soft.end(),
-                     [](const SoftSpread& soft) { return soft.counts_nodes; }) &&
-         std::any_of(listed_.begin(), listed_.end(), [](const Listed& listed) { return listed.cell >= 0; });
-}
-
-void IndexSelection::filter_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
-  const bool counts_all = needs_node_count(now.of_class);
-  for (std::size_t cell = 0; cell < states_.size(); ++cell)
-    states_[cell].live = topology_accepts(cell_topology(now, cell)) ? -states_[cell].not_counted : INT64_MIN;
-  for (std::size_t group = 0; group < now.of_class.cell_of.size(); ++group) {
-    if (now.of_class.cell_of[group] < 0 || asked.side->base[group] < 0) continue;
-    CellState& state = states_[static_cast<std::size_t>(now.of_class.cell_of[group])];
-    if (state.live == INT64_MIN || (state.live >= 2 && !counts_all)) continue;
-    const std::int64_t enough = counts_all ? INT64_MAX : 2 - state.live;
-    state.live += index.count_fitting(asked.on_loads, static_cast<std::int32_t>(group), enough);
-  }
-  for (CellState& state : states_) state.live = std::max<std::int64_t>(state.live, 0);
-}
-
-/// Weighs each soft constraint by the number of its domains with a feasible node that is not ignored.
-void IndexSelection::weigh_domains(const CellsNow& now) {
-  const std::vector<SoftSpread>& soft = now.of_class.program->soft;
-  if (soft.empty()) return;
-  domain_counts_.assign(soft.size(), 0);
-  found_at_.resize(std::max(found_at_.size(), soft.size()));
-  for (std::size_t s = 0; s < soft.size(); ++s) {
-    const auto size = static_cast<std::size_t>(now.counts.domain_count(now.counts.column_of(soft[s].table))) + 1;
-    if (!soft[s].counts_nodes && found_at_[s].size() < size) found_at_[s].resize(size, 0);
-  }
-  const auto mark = [&](std::int32_t s, std::int32_t domain) {
-    std::uint64_t& found = found_at_[static_cast<std::size_t>(s)][static_cast<std::size_t>(domain)];
-    domain_counts_[static_cast<std::size_t>(s)] += std::exchange(found, selection_) != selection_ ? 1 : 0;
-  };
-  std::int64_t nodes = 0;
-  for (std::size_t cell = 0; cell < states_.size(); ++cell)
-    if (states_[cell].live > 0) nodes += mark_soft_domains(cell_topology(now, cell), mark);
-  for (std::size_t i = 0; i < listed_.size(); ++i)
-    if (listed_[i].cell >= 0) nodes += mark_soft_domains(listed_topology(now, i), mark);
-  weights_.resize(soft.size());
-  for (std::size_t s = 0; s < soft.size(); ++s)
-    weights_[s] = domain_weights_.of(static_cast<std::size_t>(soft[s].counts_nodes ? nodes : domain_counts_[s]));
-}
-
-std::int64_t IndexSelection::topology_total_of(const Asked& asked, const RawTopologyScores& raw) const {
-  return topology_total(raw, ranges_, asked.profile->weight<PodTopologySpread>(),
-                        asked.profile->weight<InterPodAffinity>());
-}
-
-/// Normalises the topology scores of cells and listed nodes.
-void IndexSelection::score_cells(const Asked& asked, const CellsNow& now) {
-  weigh_domains(now);
-  ranges_ = {};
-  for (std::size_t cell = 0; cell < states_.size(); ++cell) {
-    if (states_[cell].live == 0) continue;
-    states_[cell].raw = raw_topology_scores(cell_topology(now, cell), weights_.data());
-    ranges_.add(states_[cell].raw);
-  }
-  for (std::size_t i = 0; i < listed_.size(); ++i) {
-    if (listed_[i].cell < 0) continue;
-    listed_[i].raw = raw_topology_scores(listed_topology(now, i), weights_.data());
-    ranges_.add(listed_[i].raw);
-  }
-  for (CellState& state : states_)
-    if (state.live > 0) state.total = static_cast<std::int32_t>(topology_total_of(asked, state.raw));
-}
-
-IndexSelection::Best IndexSelection::best_in_cells(const Asked& asked, const CellsOfClass& cells,
-                                                   const LoadIndex& index) {
-  base_.assign(cells.cell_of.size(), -1);
-  for (std::size_t group = 0; group < base_.size(); ++group) {
-    const std::int32_t cell = cells.cell_of[group];
-    const std::int32_t topology = cell < 0 ? -1 : states_[static_cast<std::size_t>(cell)].total;
-    if (topology >= 0 && asked.side->base[group] >= 0) base_[group] = asked.side->base[group] + topology;
-  }
-  Best best;
-  search_.begin(index, asked.on_loads, base_, *asked.refused);
-  for (;;) {
-    const LoadSearch::Candidate candidate = search_.next(best.key);
-    if (candidate.node < 0) return best;
-    ++evaluations_;
-    if (listed_at_[static_cast<std::size_t>(candidate.node)].selection == selection_) continue;
-    const auto cell = static_cast<std::size_t>(cells.cell_of[static_cast<std::size_t>(candidate.group)]);
-    best.add(key_on(asked, candidate.node, states_[cell].total), candidate.node, asked.snapshot->node_order());
-  }
-}
-
-std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, CellsOfClass& cells,
-                                                         const LoadIndex& index) {
-  states_.assign(cells.cells.size(), {});
-  if (!list_nodes(asked, cells, index)) return refuse(WhyNot::kManyListed);
-  const TopologyCounts& counts = asked.snapshot->topology();
-  minima_.clear();
-  for (const HardSpread& hard : cells.program->hard) minima_.push_back(global_minimum(hard, counts));
-  const CellsNow now{cells, counts, minima_, no_pod_matches_affinity(*cells.program, counts)};
-  filter_listed(asked, now, index);
-  count_refused(asked, cells, index);
-  filter_cells(asked, now, index);
-  score_cells(asked, now);
-  Best best = best_in_cells(asked, cells, index);
-  const std::int64_t load_max =
-      std::int64_t{kMaxNodeScore} *
-      (asked.profile->weight<NodeResourcesFit>() + asked.profile->weight<NodeResourcesBalancedAllocation>());
-  std::int64_t feasible = 0;
-  for (const CellState& state : states_) feasible += state.live;
-  for (const Listed& listed : listed_) {
-    if (listed.cell < 0) continue;
-    ++feasible;
-    const std::int64_t topology = topology_total_of(asked, listed.raw);
-    if (load_max + asked.row->total_of[static_cast<std::size_t>(listed.node)] + topology >= total_of(best.key))
-      best.add(key_on(asked, listed.node, topology), listed.node, asked.snapshot->node_order());
-  }
-  return Selection{feasible, best.node, total_of(best.key)};
-}
-
 std::uint64_t IndexSelection::bytes() const {
-  std::uint64_t bytes = heap_block_bytes(partition_.group_of().size_bytes()) + heap_bytes(listed_at_, on_loads_);
-  for (const std::vector<Laid>& of_profile : indexes_)
-    for (const Laid& laid : of_profile) bytes += laid.index->bytes();
-  bytes += nominated_counts_.bytes();
-  for (const auto& [number, side] : sides_) bytes += sizeof(side) + heap_bytes(side.base);
-  for (const auto& cells : cells_)
-    if (cells != nullptr) bytes += sizeof(*cells) + heap_bytes(cells->cell_of, cells->cells);
+  std::uint64_t bytes =
+      heap_bytes(on_loads_, topology_, other_loads_, only_) + nominated_counts_.bytes() + by_cells_.bytes();
+  for (const auto& [columns, trees] : trees_) {
+    bytes += trees.partition.bytes();
+    for (const std::vector<Laid>& of_profile : trees.indexes)
+      for (const Laid& laid : of_profile) bytes += laid.index->bytes();
+    for (const auto& [number, side] : trees.sides) bytes += sizeof(side) + side.bytes();
+    for (const auto& [of_cells, cells] : trees.cells) bytes += heap_bytes(cells->cell_of, cells->cells);
+  }
+  for (const auto& [number, side] : sides_) {
+    bytes += sizeof(side) + (side.few ? heap_bytes(*side.few) : 0);
+    for (const std::vector<std::int32_t>& holders : side.holders) bytes += heap_bytes(holders);
+  }
+  for (const TopologyOfClass& topology : topology_)
+    if (topology.cells != nullptr) bytes += sizeof(*topology.cells);
   return bytes;
 }
 

@@ -83,6 +83,20 @@ void write_box(LoadBoxes& boxes, std::int32_t at, const LoadBox& box) {
   boxes.count[lane] = box.count;
 }
 
+void copy_node(const LoadBoxes& from, std::int32_t from_lane, LoadBoxes& to, std::int32_t to_lane) {
+  const auto a = static_cast<std::size_t>(from_lane);
+  const auto b = static_cast<std::size_t>(to_lane);
+  const auto copy = [a, b](const LoadBoxes::Resource& resource, LoadBoxes::Resource& copied) {
+    copied.used[b] = resource.used[a];
+    copied.inverse_min[b] = resource.inverse_min[a];
+    copied.room[b] = resource.room[a];
+  };
+  copy(from.cpu, to.cpu);
+  copy(from.memory, to.memory);
+  to.tilt_min[b] = from.tilt_min[a];
+  to.draw[b] = from.draw[a];
+}
+
 LoadBox read_box(const LoadBoxes& boxes, std::int32_t at) {
   const auto lane = static_cast<std::size_t>(at);
   return {read_resource(boxes.cpu, lane),

@@ -91,5 +91,7 @@ ClassOnBoxes on_boxes(const ClassOnLoads& of_class);
 LoadBox empty_box(bool packs);
 void write_box(LoadBoxes& boxes, std::int32_t lane, const LoadBox& box);
 LoadBox read_box(const LoadBoxes& boxes, std::int32_t lane);
+/// What SlotKernels::node_bounds() reads of a lane.
+void copy_node(const LoadBoxes& from, std::int32_t from_lane, LoadBoxes& to, std::int32_t to_lane);
 
 }  // namespace berth

@@ -294,12 +294,34 @@ std::int64_t LoadIndex::count_fitting_in(const ClassOnLoads& of_class, const Loa
   return count;
 }
 
-std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough) const {
+/// The same of nodes that the side accepts, in a block.
+std::int64_t LoadIndex::count_accepted_in(const ClassOnLoads& of_class, std::int32_t at, std::int64_t enough,
+                                          std::span<const std::int32_t> side) const {
+  const Block& block = blocks_[static_cast<std::size_t>(at)];
+  std::int64_t count = 0;
+  for (std::int32_t lane = 0; lane < kBoxLanes && count < enough; ++lane) {
+    if (block.first_child >= 0) {
+      if (block.boxes.count[lane] > 0)
+        count += count_accepted_in(of_class, block.first_child + lane, enough - count, side);
+      continue;
+    }
+    const std::int32_t position = at * kBoxLanes + lane;
+    const std::int32_t node = node_at_[static_cast<std::size_t>(position)];
+    count += node >= 0 && side[static_cast<std::size_t>(node)] >= 0 && fits_at(of_class, position) ? 1 : 0;
+  }
+  return count;
+}
+
+std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough,
+                                      std::span<const std::int32_t> side) const {
   const auto g = static_cast<std::size_t>(group);
   std::int64_t count = 0;
-  for (std::int32_t lane = top_.first_of[g]; lane < top_.first_of[g + 1] && count < enough; ++lane)
-    count += count_fitting_in(of_class, top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes,
-                              top_.blocks[static_cast<std::size_t>(lane)], enough - count);
+  for (std::int32_t lane = top_.first_of[g]; lane < top_.first_of[g + 1] && count < enough; ++lane) {
+    const std::int32_t block = top_.blocks[static_cast<std::size_t>(lane)];
+    count += side.empty() ? count_fitting_in(of_class, top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)],
+                                             lane % kBoxLanes, block, enough - count)
+                          : count_accepted_in(of_class, block, enough - count, side);
+  }
   return count;
 }
 
@@ -315,12 +337,12 @@ std::uint64_t LoadIndex::bytes() const {
 
 // Search
 
-void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class,
-                       std::span<const std::int32_t> base_of_group, const ExcludedNodes& excluded) {
+void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class, const BasesOfNodes& bases,
+                       const ExcludedNodes& excluded) {
   index_ = &index;
   of_class_ = &of_class;
   on_boxes_ = on_boxes(of_class);
-  base_of_group_ = base_of_group;
+  bases_ = bases;
   excluded_ = &excluded;
   found_.clear();
   top_left_.clear();
@@ -336,7 +358,7 @@ void LoadSearch::open_top(NodeKey least) {
     base.fill(-1);
     const std::size_t count = std::min(blocks.size() - first, base.size());
     for (std::size_t lane = 0; lane < count; ++lane)
-      base[lane] = base_of_group_[static_cast<std::size_t>(index_->top_.groups[first + lane])];
+      base[lane] = bases_.of_group[static_cast<std::size_t>(index_->top_.groups[first + lane])];
     std::uint32_t lanes = slot_kernels().bounds_by_lane(on_boxes_, index_->top_.boxes[first / kBoxLanes], base.data(),
                                                         least, bounds.data());
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -370,14 +392,48 @@ bool LoadSearch::take_from_top(NodeKey least) {
   return true;
 }
 
+/// The nodes of a leaf that reach `least`, bit by bit.
+std::uint32_t LoadSearch::bound_leaf(std::int32_t at, NodeKey least, NodeKey* bounds) const {
+  const LoadIndex::Block& leaf = index_->blocks_[static_cast<std::size_t>(at)];
+  const auto group = static_cast<std::size_t>(leaf.group);
+  if (bases_.differs.empty() || bases_.differs[group] == 0)
+    return slot_kernels().node_bounds(on_boxes_, leaf.boxes, bases_.of_group[group], least, bounds);
+  std::array<std::int32_t, kBoxLanes> base;
+  const std::int32_t* const nodes = index_->node_at_.data() + at * kBoxLanes;
+  for (std::size_t lane = 0; lane < base.size(); ++lane) {
+    const std::int32_t side = nodes[lane] < 0 ? -1 : bases_.side[static_cast<std::size_t>(nodes[lane])];
+    base[lane] = side < 0 ? -1 : side + bases_.beside_side[group];
+  }
+  return slot_kernels().node_bounds_by_lane(on_boxes_, leaf.boxes, base.data(), least, bounds);
+}
+
+std::uint32_t LoadSearch::reaching(std::span<const std::int32_t> nodes, std::span<const std::int32_t> bases,
+                                   NodeKey least) {
+  std::array<std::int32_t, kBoxLanes> base;
+  base.fill(-1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::int32_t position = index_->position_of_[static_cast<std::size_t>(nodes[i])];
+    const LoadIndex::Block& leaf = index_->blocks_[static_cast<std::size_t>(position / kBoxLanes)];
+    copy_node(leaf.boxes, position % kBoxLanes, gathered_, static_cast<std::int32_t>(i));
+    base[i] = bases[i];
+  }
+  std::array<NodeKey, kBoxLanes> bounds;
+  return slot_kernels().node_bounds_by_lane(on_boxes_, gathered_, base.data(), std::max<NodeKey>(least, 1),
+                                            bounds.data());
+}
+
 /// The boxes of a block that reach `least`, the best one last.
 void LoadSearch::open(std::int32_t at, NodeKey least) {
   const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
   const bool is_leaf = block.first_child < 0;
-  const std::int32_t base = base_of_group_[static_cast<std::size_t>(block.group)];
   std::array<NodeKey, kBoxLanes> bounds;
-  const auto& bounds_of = is_leaf ? slot_kernels().node_bounds : slot_kernels().bounds;
-  std::uint32_t lanes = bounds_of(on_boxes_, block.boxes, base, least, bounds.data());
+  std::uint32_t lanes = 0;
+  if (is_leaf) {
+    lanes = bound_leaf(at, least, bounds.data());
+  } else {
+    const std::int32_t base = bases_.of_group[static_cast<std::size_t>(block.group)];
+    lanes = slot_kernels().bounds(on_boxes_, block.boxes, base, least, bounds.data());
+  }
   ++blocks_seen;
   std::size_t best = found_.size();
   for (; lanes != 0; lanes &= lanes - 1) {

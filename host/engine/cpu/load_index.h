@@ -43,11 +43,19 @@ class LoadIndex {
   /// The groups changed, or objects of nodes: lay out everything with the next catch_up().
   void clear() { is_laid_out_ = false; }
 
+  /// catch_up() has little to do.
+  bool is_close(const CommitLog& log) const {
+    return is_laid_out_ && log.reaches(position_) &&
+           log.position() - position_ <= static_cast<std::uint64_t>(changes_min_);
+  }
+
   /// Nodes that no box holds, since they offer no cpu or memory, or amounts beyond exact doubles: callers evaluate
   /// them.
   std::span<const std::int32_t> odd_nodes() const { return odd_; }
   /// How many nodes of the group have room for one more pod and its cpu and memory; may stop counting at `enough`.
-  std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough) const;
+  /// @param side  [slot] below 0: does not count. Empty: all nodes do
+  std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough,
+                             std::span<const std::int32_t> side = {}) const;
 
   bool is_odd(std::int32_t node) const { return position_of_[static_cast<std::size_t>(node)] < 0; }
   /// The same of one node that is not odd.
@@ -98,6 +106,8 @@ class LoadIndex {
   bool fits_at(const ClassOnLoads& of_class, std::int32_t position) const;
   std::int64_t count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
                                 std::int32_t block, std::int64_t enough) const;
+  std::int64_t count_accepted_in(const ClassOnLoads& of_class, std::int32_t block, std::int64_t enough,
+                                 std::span<const std::int32_t> side) const;
 
   const CompiledProfile& profile_;
   std::int64_t changes_min_, nodes_per_change_;
@@ -116,6 +126,17 @@ class LoadIndex {
   bool is_laid_out_ = false;
 };
 
+/// What is added to the total of a node's load.
+struct BasesOfNodes {
+  /// [group] at least what is added on each of its nodes that the search has to find; below 0: none is wanted
+  std::span<const std::int32_t> of_group;
+  /// [group] other than 0: on a node that is `side` of the node and `beside_side` of the group, or the node is not
+  /// wanted, since its `side` is below 0. Empty: the nodes of no group differ
+  std::span<const std::uint8_t> differs = {};
+  std::span<const std::int32_t> side = {};         ///< [slot]
+  std::span<const std::int32_t> beside_side = {};  ///< [group]
+};
+
 /// One search for nodes of one class. Changes nothing but its own memory, which the next search uses again.
 class LoadSearch {
  public:
@@ -125,15 +146,17 @@ class LoadSearch {
     std::int32_t group = -1;
   };
 
-  /// The arguments must outlive the search. @param base_of_group  at least what is added to the load's total on each
-  /// node of a group; below 0: no node of it is wanted
-  /// @param excluded  nodes that are not returned
-  void begin(const LoadIndex& index, const ClassOnLoads& of_class, std::span<const std::int32_t> base_of_group,
+  /// The arguments must outlive the search. @param excluded  nodes that are not returned
+  void begin(const LoadIndex& index, const ClassOnLoads& of_class, const BasesOfNodes& bases,
              const ExcludedNodes& excluded);
   /// A node that was not returned yet and whose bound reaches `least`; node -1 when there is none. The first ones are
   /// among the best, so that a caller which raises `least` to the best key so far sees few.
   /// @param least  not lower than in the calls before
   Candidate next(NodeKey least);
+
+  /// Of up to kBoxLanes nodes, whatever their groups, those whose bounds reach `least`, bit by bit.
+  /// @param nodes  not odd. @param bases  [node] likewise, what is added to the total of its load, at least 0
+  std::uint32_t reaching(std::span<const std::int32_t> nodes, std::span<const std::int32_t> bases, NodeKey least);
 
   std::int64_t blocks_seen = 0;  ///< by all searches so far
 
@@ -147,16 +170,18 @@ class LoadSearch {
   void open_top(NodeKey least);
   bool take_from_top(NodeKey least);
   void open(std::int32_t block, NodeKey least);
+  std::uint32_t bound_leaf(std::int32_t block, NodeKey least, NodeKey* bounds) const;
 
   const LoadIndex* index_ = nullptr;
   const ClassOnLoads* of_class_ = nullptr;
   ClassOnBoxes on_boxes_{};
-  std::span<const std::int32_t> base_of_group_;
+  BasesOfNodes bases_;
   const ExcludedNodes* excluded_ = nullptr;
   std::vector<Found> found_;     ///< to be looked at, last first
   std::vector<Found> top_left_;  ///< boxes of the top, to be looked at after them
   bool is_begun_ = false;        ///< the boxes of the top are bounded
   bool is_sorted_ = false;       ///< those that are left, the best last
+  LoadBoxes gathered_{};         ///< of reaching()
 };
 
 }  // namespace berth

@@ -8,8 +8,8 @@
 #include "batching/node_filter.h"
 #include "batching/usual_load.h"
 #include "batching/usual_profile.h"
+#include "host/engine/cpu/other_loads.h"
 #include "host/objects/heap_bytes.h"
-#include "plugins/node_ports/compile.h"
 
 namespace berth {
 namespace {
@@ -141,30 +141,9 @@ const std::int32_t* LoneRow::base_of(const NodeSideRow& row, bool has_topology, 
 /// [node] other than 0: full, short of a resource other than cpu and memory, or with a port taken.
 const double* LoneRow::refused_by(const PodClass& pod_class, const CompiledProfile& profile, const LoadColumns& columns,
                                   const Snapshot& snapshot) {
-  const bool checks_ports = profile.filters<NodePorts>() && !pod_class.ports.empty();
-  const auto is_other = [&](const RequestedResource& request) {
-    return profile.filters<NodeResourcesFit>() && request.amount > 0 && request.column != kCpuColumn &&
-           request.column != kMemoryColumn;
-  };
-  if (!checks_ports && std::none_of(pod_class.requested.begin(), pod_class.requested.end(), is_other))
-    return columns.is_full().data();
+  if (!asks_for_other_loads(pod_class, profile)) return columns.is_full().data();
   refused_.assign(columns.is_full().begin(), columns.is_full().end());
-  for (const RequestedResource& request : pod_class.requested) {
-    if (!is_other(request)) continue;
-    if (request.column == kNoColumn) {
-      std::fill(refused_.begin(), refused_.end(), 1.0);
-      continue;
-    }
-    snapshot.for_each_run(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
-                                              std::span<const std::int64_t> requested) {
-      double* const refused = refused_.data() + first;
-      for (std::size_t i = 0; i < allocatable.size(); ++i)
-        refused[i] = NodeResourcesFit::is_short(request.amount, allocatable[i], requested[i]) ? 1.0 : refused[i];
-    });
-  }
-  for (std::int32_t i = 0; i < node_count_ && checks_ports; ++i)
-    if (!snapshot.used_ports(i).empty() && ports_conflict(pod_class.ports, snapshot.used_ports(i)))
-      refused_[static_cast<std::size_t>(i)] = 1.0;
+  mark_refusing_other_loads(pod_class, profile, snapshot, refused_);
   return refused_.data();
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 
 /// Nodes in groups that are equal in what classes have asked for so far: each question splits groups.
@@ -31,6 +33,11 @@ class NodePartition {
   /// @return false: there would be too many groups, and nothing changes
   template <class ValueOf>
   bool split_by(ValueOf value_of) {
+    return split_by(value_of, groups_max_);
+  }
+  /// @param groups_max  more groups are too many, and at most groups_max()
+  template <class ValueOf>
+  bool split_by(ValueOf value_of, std::int32_t groups_max) {
     if (is_split_by(value_of)) return true;
     std::unordered_map<std::uint64_t, std::int32_t> numbers;
     std::vector<std::int32_t> split(group_of_.size(), -1);
@@ -39,7 +46,7 @@ class NodePartition {
       const auto value = static_cast<std::uint32_t>(value_of(static_cast<std::int32_t>(i)));
       const std::uint64_t key = static_cast<std::uint64_t>(group_of_[i]) << 32 | value;
       split[i] = numbers.try_emplace(key, static_cast<std::int32_t>(numbers.size())).first->second;
-      if (static_cast<std::int32_t>(numbers.size()) > groups_max_) return false;
+      if (static_cast<std::int32_t>(numbers.size()) > groups_max) return false;
     }
     take(std::move(split), numbers.size());
     return true;
@@ -54,6 +61,7 @@ class NodePartition {
     return true;
   }
 
+  std::int32_t groups_max() const { return groups_max_; }
   /// [slot] -1: no node
   std::span<const std::int32_t> group_of() const { return group_of_; }
   std::int32_t group_count() const { return static_cast<std::int32_t>(first_of_.size()); }
@@ -61,6 +69,7 @@ class NodePartition {
   std::int32_t first_of(std::int32_t group) const { return first_of_[static_cast<std::size_t>(group)]; }
   /// Changes whenever the groups do; never 0.
   std::uint64_t version() const { return version_; }
+  std::uint64_t bytes() const { return heap_bytes(group_of_, first_of_, questions_); }
 
  private:
   template <class ValueOf>

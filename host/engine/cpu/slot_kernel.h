@@ -134,6 +134,8 @@ struct SlotKernels {
   /// As bounds(), where each box is around one node at most.
   std::uint32_t (*node_bounds)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, std::int32_t base, NodeKey least,
                                NodeKey* keys);
+  std::uint32_t (*node_bounds_by_lane)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
+                                       NodeKey least, NodeKey* keys);
   /// The box around all lanes. @param packs  whether `used` is the largest one
   LoadBox (*join)(const LoadBoxes& boxes, bool packs);
   const char* instruction_set;

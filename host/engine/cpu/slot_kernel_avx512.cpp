@@ -4,7 +4,7 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsAvx512 = {refresh,        combine,     copies, nodes,   bounds,
-                                               bounds_by_lane, node_bounds, join,   "avx512"};
+extern const SlotKernels kSlotKernelsAvx512 = {
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "avx512"};
 
 }  // namespace berth

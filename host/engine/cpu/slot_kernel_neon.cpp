@@ -4,7 +4,7 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsNeon = {refresh,        combine,     copies, nodes, bounds,
-                                             bounds_by_lane, node_bounds, join,   "neon"};
+extern const SlotKernels kSlotKernelsNeon = {
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "neon"};
 
 }  // namespace berth

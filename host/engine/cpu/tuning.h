@@ -44,9 +44,11 @@ struct CpuTuning {
   /// Its trees number at most one for so many nodes, or so many altogether.
   std::int32_t index_nodes_per_group = 64;
   std::int32_t index_groups_always = 16;
+  /// The same of trees for keys with many domains.
+  std::int32_t index_nodes_per_wide_group = 16;
   /// A pod for which more nodes must be evaluated one by one, or of which more refuse what their bound promised, takes
   /// rows.
-  std::size_t index_listed_max = 512;
+  std::size_t index_listed_max = 8192;
   std::size_t index_refused_max = 1024;
   /// In batches of fewer classes pods take rows: those without topology terms, and those with.
   std::int32_t index_classes_min = 384;
@@ -60,6 +62,9 @@ struct CpuTuning {
   }
   std::int32_t index_groups_max(std::int32_t node_count) const {
     return std::max(index_groups_always, node_count / index_nodes_per_group);
+  }
+  std::int32_t index_wide_groups_max(std::int32_t node_count) const {
+    return std::max(index_groups_always, node_count / index_nodes_per_wide_group);
   }
   std::size_t tiles_max(std::int32_t node_count) const {
     return std::max(tiles_always, static_cast<std::size_t>(node_count / nodes_per_tile));

@@ -69,7 +69,8 @@ class Mix {
     if (one_in(6)) text += " taint=gpu:NoSchedule";
     if (one_in(9)) text += " taint=soft:PreferNoSchedule";
     if (one_in(3)) text += " image=300Mi*img" + std::to_string(upto(3));
-    return text + "\n";
+    if (one_in(5)) text += " res:nvidia.com/gpu=4";
+    return text + " label:index=" + std::to_string(i) + "\n";
   }
 
   std::string words_of(const std::string& app, unsigned apps) {
@@ -81,8 +82,10 @@ class Mix {
     if (one_in(6)) text += " image=img" + std::to_string(upto(5));
     if (one_in(8)) text += " prefer=" + std::to_string(1 + upto(50)) + ":pool:In:batch";
     if (one_in(12)) text += " port=" + std::to_string(8000 + upto(2));
+    if (one_in(15)) text += " res:nvidia.com/gpu=1";
+    if (one_in(15)) text += " select:index=" + std::to_string(upto(9));
     const std::string other = "app" + std::to_string(upto(apps - 1));
-    switch (upto(8)) {
+    switch (upto(10)) {
       case 0:
       case 1:
         return text + " pod-anti-affinity=host:100 match=app=" + app;
@@ -94,6 +97,10 @@ class Mix {
         return text + " soft-spread=rack match=app=" + app + " soft-spread=host match=app=" + app;
       case 5:
         return text + " pod-affinity=zone:30 match=app=" + other + " pod-anti-affinity=host:20 match=app=" + app;
+      case 7:
+        return text + " soft-spread=rack match=app=" + app + " spread=zone match=app=" + app + " skew=3";
+      case 8:
+        return text + " pod-affinity=rack:10 match=app=" + other + " soft-spread=zone match=app=" + app;
       case 6:
         return text + (one_in(2) ? " pod-affinity=host match=app=" : " spread=host skew=2 match=app=") + app;
       default:
@@ -131,8 +138,30 @@ std::vector<std::string> place_with_undoing(const test::Scenario& scenario, Answ
   return lines;
 }
 
+/// As always(), with few groups of nodes, so that those of one group differ.
+CpuTuning few_groups() {
+  CpuTuning tuning = always();
+  tuning.index_groups_always = 6;
+  return tuning;
+}
+
+/// As always(); racks are keys with many domains, which have trees of their own.
+CpuTuning wide_trees() {
+  CpuTuning tuning = always();
+  tuning.coarse_domains_max = 4;
+  return tuning;
+}
+
+/// As always(); no key has few enough domains for groups.
+CpuTuning all_by_count() {
+  CpuTuning tuning = always();
+  tuning.index_groups_always = 2;
+  tuning.coarse_domains_max = 1;
+  return tuning;
+}
+
 /// @param nominated_share  a nominated pod for so many nodes; 0: none
-void expect_mixes_agree(unsigned nominated_share) {
+void expect_mixes_agree(unsigned nominated_share, const CpuTuning& tuning) {
   std::int64_t by_index = 0;
   std::int64_t by_rows = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
@@ -142,16 +171,22 @@ void expect_mixes_agree(unsigned nominated_share) {
     const test::Scenario scenario = test::parse_scenario(mix.text(nodes, 4 + seed / 2, 1 + seed % 9, nominated));
     AnswerWays ways;
     const std::vector<std::string> expected = place_with_undoing<ReferenceBackend>(scenario, nullptr);
-    ASSERT_EQ(place_with_undoing<CpuBackend>(scenario, &ways, always()), expected) << "seed " << seed;
+    ASSERT_EQ(place_with_undoing<CpuBackend>(scenario, &ways, tuning), expected) << "seed " << seed;
     by_index += ways.by_index;
     by_rows += ways.all_by_rows();
   }
   EXPECT_GT(by_index, 2 * by_rows) << by_index << " of " << by_index + by_rows;
 }
 
-TEST(IndexSelection, PlacesEachPodOfAMixWhereTheReferenceDoes) { expect_mixes_agree(0); }
+TEST(IndexSelection, PlacesEachPodOfAMixWhereTheReferenceDoes) { expect_mixes_agree(0, always()); }
 
-TEST(IndexSelection, LeavesOutNodesThatRefuseBecauseOfNominations) { expect_mixes_agree(3); }
+TEST(IndexSelection, LeavesOutNodesThatRefuseBecauseOfNominations) { expect_mixes_agree(3, always()); }
+
+TEST(IndexSelection, PlacesPodsWhereTheNodesOfAGroupDiffer) { expect_mixes_agree(0, few_groups()); }
+
+TEST(IndexSelection, PlacesPodsByTreesForKeysWithManyDomains) { expect_mixes_agree(4, wide_trees()); }
+
+TEST(IndexSelection, PlacesPodsWhoseKeysAreReadByCount) { expect_mixes_agree(0, all_by_count()); }
 
 TEST(IndexSelection, EveryPodOfDeploymentsWithServicesTakesTheIndex) {
   std::string text;

@@ -110,7 +110,7 @@ class IndexedCluster {
     NodeKey least = 1;
     if (!expected.empty() && random_() % 4 != 0)
       least = std::next(expected.begin(), static_cast<std::ptrdiff_t>(random_() % expected.size()))->second;
-    search_.begin(*index_, *on_loads, base_, excluded_);
+    search_.begin(*index_, *on_loads, {base_}, excluded_);
     for (;;) {
       const LoadSearch::Candidate candidate = search_.next(least);
       if (candidate.node < 0) break;

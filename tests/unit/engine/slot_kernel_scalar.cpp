@@ -5,7 +5,7 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsScalar = {refresh,        combine,     copies, nodes,   bounds,
-                                               bounds_by_lane, node_bounds, join,   "scalar"};
+extern const SlotKernels kSlotKernelsScalar = {
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "scalar"};
 
 }  // namespace berth
