@@ -101,18 +101,33 @@ std::int32_t ClassTable::node_side_number(std::int32_t c) {
   return classes_[c].node_side;
 }
 
+NodeSideRow ClassTable::build_row(NodeSide& side) const {
+  return build_node_side_row(std::move(side.current()), *side.spec, profile(side.profile), snapshot_);
+}
+
 const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
   NodeSide& side = find_node_side(c, node_set);
-  const auto build = [&](CompiledNodeSide& compiled) {
-    return build_node_side_row(std::move(compiled), *side.spec, profile_of(c), snapshot_);
-  };
   if (side.row == nullptr) {
-    side.row = std::make_unique<NodeSideRow>(build(side.compiled));
+    side.row = std::make_unique<NodeSideRow>(build_row(side));
   } else if (side.is_outdated) {
-    *side.row = build(*side.row);
+    *side.row = build_row(side);
     side.is_outdated = false;
   }
   return *side.row;
+}
+
+void ClassTable::build_node_sides(
+    std::span<const std::int32_t> classes,
+    const std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>& for_each) {
+  std::vector<NodeSide*> missing;
+  for (const std::int32_t c : classes) {
+    NodeSide& side = find_node_side(c, NodeSet::kNarrows);
+    if (side.row == nullptr && std::find(missing.begin(), missing.end(), &side) == missing.end())
+      missing.push_back(&side);
+  }
+  for_each(missing.size(), [&](std::size_t i) {
+    missing[i]->row = std::make_unique<NodeSideRow>(build_row(*missing[i]));
+  });
 }
 
 std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_side(c, NodeSet::kNarrows).version; }

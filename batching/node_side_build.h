@@ -156,6 +156,31 @@ void summarize_raws(const Snapshot& snapshot, NodeSideRowOf<List>& row) {
   row.raws_vary = minima != row.accepted_maxima && !first;
 }
 
+/// The normalised totals of raw scores under fixed maxima. Nodes have few different ones, and each takes divisions.
+template <class List>
+class NormalizedTotals {
+ public:
+  explicit NormalizedTotals(const NodeSideRowOf<List>& row)
+      : maxima_(row.accepted_maxima), weights_(row.normalized_weights()) {}
+  std::int64_t of(const RawScoresOf<List>& raws) {
+    for (std::size_t i = 0; i < known_; ++i)
+      if (raws_[i] == raws) return totals_[i];
+    const std::int64_t total = normalized_total(raws, maxima_, weights_);
+    if (known_ < raws_.size()) {
+      raws_[known_] = raws;
+      totals_[known_++] = total;
+    }
+    return total;
+  }
+
+ private:
+  const RawScoresOf<List>& maxima_;
+  NormalizedWeightsOf<List> weights_;
+  std::size_t known_ = 0;
+  std::array<RawScoresOf<List>, 8> raws_;
+  std::array<std::int64_t, 8> totals_;
+};
+
 }  // namespace node_side_detail
 
 template <class List>
@@ -202,12 +227,13 @@ NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const
   const std::int32_t slot_count = snapshot.slot_count();
   row.total_of.assign(static_cast<std::size_t>(slot_count), -1);
   if (row.pre_filter_refuses) return row;
-  // Where raw scores do not vary, what is normalised is the same on all accepted nodes.
-  const std::int64_t normalized = normalized_total(row.accepted_maxima, row.accepted_maxima, row.normalized_weights());
-  for (std::int32_t i = 0; i < slot_count; ++i)
-    if (row.refusal(i) == row.kAccepted)
-      row.total_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(
-          row.raws_vary ? row.total(snapshot, i, row.accepted_maxima) : row.fixed_total(snapshot, i) + normalized);
+  node_side_detail::NormalizedTotals<List> normalized(row);
+  for (std::int32_t i = 0; i < slot_count; ++i) {
+    if (row.refusal(i) != row.kAccepted) continue;
+    // Where raw scores do not vary, what is normalised is the same on all accepted nodes.
+    const std::int64_t of_node = normalized.of(row.raws_vary ? row.raws(snapshot, i) : row.accepted_maxima);
+    row.total_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(row.fixed_total(snapshot, i) + of_node);
+  }
   return row;
 }
 

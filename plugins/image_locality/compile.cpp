@@ -2,6 +2,7 @@
 #include "plugins/image_locality/compile.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace berth {
 
@@ -85,24 +86,32 @@ std::int64_t image_locality_on(std::int32_t node, const PodSpec& spec, const Sna
 
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot,
                                                  bool sum_image_volumes) {
-  std::vector<std::int64_t> sums;
-  for (const std::string& name : counted_images(spec, sum_image_volumes)) {
-    const ImageColumn* image = snapshot.image(name);
-    if (image == nullptr) continue;
-    sums.resize(static_cast<std::size_t>(snapshot.slot_count()));
+  std::vector<const ImageColumn*> images;
+  for (const std::string& name : counted_images(spec, sum_image_volumes))
+    if (const ImageColumn* image = snapshot.image(name)) images.push_back(image);
+  const std::int64_t containers = container_count(spec);
+  std::vector<std::uint8_t> scores;
+  const auto write = [&](std::int32_t node, std::int64_t score) {
+    if (scores.empty()) scores.resize(static_cast<std::size_t>(snapshot.slot_count()));
+    scores[static_cast<std::size_t>(node)] = static_cast<std::uint8_t>(score);
+  };
+  // A node without any of them has 0.
+  if (images.size() == 1) {
+    const std::int64_t score = ImageLocality::score(scaled_bytes(*images.front(), snapshot), containers);
+    if (score == 0) return scores;
+    for (const std::int32_t node : images.front()->nodes) write(node, score);
+    return scores;
+  }
+  std::unordered_map<std::int32_t, std::int64_t> sum_of;
+  for (const ImageColumn* image : images) {
     const std::int64_t bytes = scaled_bytes(*image, snapshot);
     for (const std::int32_t node : image->nodes) {
-      std::int64_t& sum = sums[static_cast<std::size_t>(node)];
+      std::int64_t& sum = sum_of[node];
       sum = add_wrapping(sum, bytes);
     }
   }
-  const std::int64_t containers = container_count(spec);
-  if (std::none_of(sums.begin(), sums.end(),
-                   [&](std::int64_t sum) { return ImageLocality::score(sum, containers) != 0; }))
-    return {};
-  std::vector<std::uint8_t> scores(sums.size());
-  std::transform(sums.begin(), sums.end(), scores.begin(),
-                 [&](std::int64_t sum) { return static_cast<std::uint8_t>(ImageLocality::score(sum, containers)); });
+  for (const auto& [node, sum] : sum_of)
+    if (const std::int64_t score = ImageLocality::score(sum, containers); score != 0) write(node, score);
   return scores;
 }
 

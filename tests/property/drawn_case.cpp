@@ -141,6 +141,8 @@ CpuTuning draw_tuning(Dice& dice) {
   tuning.index_changes_min = static_cast<std::int64_t>(dice.upto(12));
   tuning.index_nodes_per_change = 1 + static_cast<std::int64_t>(dice.upto(20));
   tuning.index_groups_always = 1 + static_cast<std::int32_t>(dice.upto(12));
+  tuning.index_nodes_per_wide_group = 1 + static_cast<std::int32_t>(dice.upto(5));
+  tuning.index_moving_nodes_min = static_cast<std::int64_t>(dice.upto(20));
   tuning.index_listed_max = static_cast<std::size_t>(dice.upto(30));
   tuning.index_refused_max = static_cast<std::size_t>(dice.upto(6));
   return tuning;

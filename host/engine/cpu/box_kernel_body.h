@@ -10,7 +10,8 @@
 namespace berth {
 namespace {
 
-constexpr float kNoBound = 1e9F;  ///< above every total
+constexpr float kNoBound = 1e9F;    ///< above every total
+constexpr double kNoRoom = 0x1p80;  ///< more than any node has or lacks
 
 /// Of LeastAllocated, in each lane: the bound of NodeResourcesFit's score.
 /// @param of_one  that of nodes with more than all of a resource in use
@@ -188,6 +189,23 @@ std::uint32_t node_bounds(const ClassOnBoxes& of_class, const LoadBoxes& boxes, 
 std::uint32_t node_bounds_by_lane(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
                                   NodeKey least, NodeKey* keys) {
   return bound_nodes_of(of_class, boxes, base, least, keys);
+}
+
+std::uint32_t fitting(const ClassOnLoads& of_class, const LoadBoxes& boxes) {
+  // A request that is not above 0 is never short.
+  const double cpu = of_class.cpu.request > 0 ? of_class.cpu.request : -kNoRoom;
+  const double memory = of_class.memory.request > 0 ? of_class.memory.request : -kNoRoom;
+  std::uint32_t lanes = 0;
+  for (int g = 0; g < kBoxLanes; g += kGroup) {
+    std::uint32_t of_group = 0;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const bool holds = boxes.cpu_room.free_max[g + s] >= cpu && boxes.memory_room.free_max[g + s] >= memory;
+      of_group |= holds && boxes.draw[g + s] != 0 ? 1u << s : 0u;
+    }
+    lanes |= of_group << g;
+  }
+  return lanes;
 }
 
 struct Smaller {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <unordered_map>
 
+#include "batching/add_once.h"
 #include "batching/node_filter.h"
 #include "host/engine/cpu/cpu_state.h"
 #include "host/engine/cpu/level_selection.h"
@@ -15,6 +17,8 @@ namespace {
 /// Pods of a run in groups that are placed before the deadline of the batch is looked at again. Few, since each
 /// selection costs as much as there are groups.
 constexpr std::size_t kGroupedRunMax = 32;
+/// Node sides that are built at once.
+constexpr std::size_t kNodeSidesAhead = 64;
 
 /// One class on the nodes, read from its row, with the nodes that the row leaves out.
 class SlotOnNodes : public ClassOnNodes {
@@ -115,7 +119,9 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
                       !table.host_only_refuses(pod.class_index))))
     return answer_uncached(pod, own_nomination);
   if (asks_hosts) return answer(pod, select_beside_hosts(pods), own_nomination);
-  if (!from_list && index_pays(pod.class_index))
+  const bool takes_index = !from_list && index_pays(pod.class_index);
+  if (takes_index) build_node_sides_ahead(pods);
+  if (takes_index)
     if (const std::optional<Selection> found = select_beside_nominated(pod)) return answer(pod, *found, own_nomination);
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
   note_key_changes(pod, refused);
@@ -173,6 +179,19 @@ void CpuBackend::State::note_host_refusals(std::int32_t pod_class, const HostRef
   before.nodes.assign(refusing.nodes.members().begin(), refusing.nodes.members().end());
 }
 
+/// Builds the node side of the pod at the front, and those of the next pods beside it in other threads.
+void CpuBackend::State::build_node_sides_ahead(std::span<const PodToPlace> pods) {
+  if (table.built_node_side(pods.front().class_index) != nullptr) return;
+  std::vector<std::int32_t> classes;
+  for (const PodToPlace& pod : pods.first(std::min(pods.size(), tuning.lookahead_pods))) {
+    if (classes.size() == kNodeSidesAhead) break;
+    if (pod.class_index >= 0 && table.built_node_side(pod.class_index) == nullptr) add_once(classes, pod.class_index);
+  }
+  table.build_node_sides(classes, [this](std::size_t count, const std::function<void(std::size_t)>& body) {
+    arena->for_each(count, body);
+  });
+}
+
 /// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost. In
 /// small batches a row that has to be built costs more than an index that is there.
 bool CpuBackend::State::index_pays(std::int32_t c) const {
@@ -201,10 +220,11 @@ std::optional<Selection> CpuBackend::State::select_by_index(std::span<const PodT
   return found;
 }
 
-/// The pod at the front is one of few, and no row of its class is nearly current: one pass over the nodes costs less
-/// than a tile.
+/// The pod at the front is one of few, or of one of many classes, and no row of its class is nearly current: one pass
+/// over the nodes costs less than a tile.
 bool CpuBackend::State::comes_alone(std::span<const PodToPlace> pods) const {
-  return pods.size() <= tuning.lone_pods_max && !tiles.is_close(pods.front().class_index, log, tuning.lone_changes_min);
+  const std::int32_t c = pods.front().class_index;
+  return (pods.size() <= tuning.lone_pods_max || index_pays(c)) && !tiles.is_close(c, log, tuning.lone_changes_min);
 }
 
 /// Leaves those nodes out of the row that refuse the pod because of nominations. @return those nodes

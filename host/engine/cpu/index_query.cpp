@@ -31,9 +31,16 @@ void ListedByBound::add(std::int32_t node, std::int64_t topology_total) {
 void ListedByBound::finish() {
   if (count_ == 0) return;
   const std::span<const std::int32_t> nodes(nodes_.data(), count_);
-  std::uint32_t lanes = search_.reaching(nodes, {bases_.data(), count_}, best_.key);
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+  std::array<NodeKey, kBoxLanes> bounds;
+  std::uint32_t lanes = search_.reaching(nodes, {bases_.data(), count_}, best_.key, bounds);
+  while (lanes != 0) {
+    // The best one first, so that most others need not be evaluated.
+    auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+      if (const auto other = static_cast<std::size_t>(std::countr_zero(left)); bounds[other] > bounds[lane])
+        lane = other;
+    if (bounds[lane] < best_.key) break;
+    lanes &= ~(1u << lane);
     const std::int64_t topology_total = bases_[lane] - query_.side_total(nodes[lane]);
     best_.add(query_.key_on(nodes[lane], topology_total), nodes[lane], query_.snapshot->node_order());
   }

@@ -2,6 +2,7 @@
 #include "host/engine/cpu/index_selection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "batching/node_filter.h"
 #include "host/engine/cpu/lone_row.h"
@@ -173,10 +174,13 @@ const LoadIndex* IndexSelection::index_of(const IndexQuery& query, Trees& trees,
         query.nominated_from ? CountedNominations{&nominations_, *query.nominated_from} : CountedNominations();
     laid = of_profile.insert(of_profile.end(), {query.nominated_from, 0,
                                                 std::make_unique<LoadIndex>(*query.profile, tuning_.index_changes_min,
-                                                                            tuning_.index_nodes_per_change, counted)});
+                                                                            tuning_.index_nodes_per_change,
+                                                                            tuning_.index_moving_nodes_min, counted)});
   }
   if (laid->laid_out_for != trees.partition.version()) laid->index->clear();
   laid->laid_out_for = trees.partition.version();
+  // Those of the pods before, of which most took this index.
+  laid->index->note_searches(1, search_.blocks_seen - std::exchange(blocks_seen_, search_.blocks_seen));
   laid->index->catch_up(*query.snapshot, log, trees.partition.group_of(), trees.partition.group_count());
   return laid->index.get();
 }

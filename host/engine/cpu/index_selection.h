@@ -122,6 +122,8 @@ class IndexSelection {
   WhyNot why_not_ = WhyNot::kCount;
   std::int64_t evaluations_ = 0;
 
+  std::int64_t blocks_seen_ = 0;  ///< LoadSearch::blocks_seen when that was looked at last
+
   // Of one selection, kept for their memory.
   LoadSearch search_;
   SelectionByCells by_cells_;

@@ -18,6 +18,10 @@ constexpr std::int64_t kLanes = kBoxLanes;
 constexpr std::int64_t kTopBlocks = 64;
 /// Room for fewer pods of a 64th of an average node is little.
 constexpr double kTightPods = 4;
+/// Where searches open more blocks than this on average, leaves of nodes in one state are worth their cost.
+constexpr std::int64_t kBlocksMany = 256;
+/// Searches after which that is looked at.
+constexpr std::int64_t kSearchesSeen = 256;
 
 /// Where to cut a list of leaves, so that whole subtrees stay together.
 std::int64_t leaves_on_the_left(std::int64_t leaves) {
@@ -128,6 +132,12 @@ LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
 
 // The trees
 
+void LoadIndex::write_room(std::int32_t node, const LoadBox& box) {
+  const bool is_full = box.draw == 0;
+  room_on_[static_cast<std::size_t>(node)] = {is_full ? RoomOnNode::kFull : box.cpu_room.free_max,
+                                              is_full ? RoomOnNode::kFull : box.memory_room.free_max};
+}
+
 std::int32_t LoadIndex::add_block(std::int32_t group) {
   Block& block = blocks_.emplace_back();
   block.group = group;
@@ -144,6 +154,12 @@ void LoadIndex::lay_out_group(std::int32_t group, std::span<Place> nodes, std::i
   const auto in_tight_leaves = static_cast<std::size_t>((tight_end - nodes.begin() + kLanes - 1) / kLanes * kLanes);
   order_by_likeness(nodes.first(std::min(in_tight_leaves, nodes.size())));
   order_by_likeness(nodes.subspan(std::min(in_tight_leaves, nodes.size())));
+  add_tree(group, nodes, top_blocks, snapshot);
+}
+
+/// Leaves of the nodes as they are ordered, and the blocks above them up to the top.
+void LoadIndex::add_tree(std::int32_t group, std::span<const Place> nodes, std::int64_t top_blocks,
+                         const Snapshot& snapshot) {
   auto first = static_cast<std::int32_t>(blocks_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto lane = static_cast<std::int32_t>(i % static_cast<std::size_t>(kBoxLanes));
@@ -151,21 +167,87 @@ void LoadIndex::lay_out_group(std::int32_t group, std::span<Place> nodes, std::i
     const std::int32_t at = leaf * kBoxLanes + lane;
     node_at_[static_cast<std::size_t>(at)] = nodes[i].node;
     position_of_[static_cast<std::size_t>(nodes[i].node)] = at;
-    write_box(blocks_.back().boxes, lane, box_of(snapshot, nodes[i].node));
+    const LoadBox box = box_of(snapshot, nodes[i].node);
+    write_box(blocks_.back().boxes, lane, box);
+    write_room(nodes[i].node, box);
   }
   for (auto end = static_cast<std::int32_t>(blocks_.size()); end - first > top_blocks;
        first = end, end = static_cast<std::int32_t>(blocks_.size())) {
     for (std::int32_t child = first; child < end; ++child) {
       const std::int32_t lane = (child - first) % kBoxLanes;
       const std::int32_t parent = lane == 0 ? add_block(group) : static_cast<std::int32_t>(blocks_.size()) - 1;
-      Block& of_child = blocks_[static_cast<std::size_t>(child)];
-      of_child.parent = parent;
-      of_child.lane = lane;
       if (lane == 0) blocks_.back().first_child = child;
-      write_box(blocks_.back().boxes, lane, join(child));
+      put_under(child, parent, lane);
     }
   }
   for (auto block = first; block < static_cast<std::int32_t>(blocks_.size()); ++block) add_to_top(block);
+}
+
+void LoadIndex::put_under(std::int32_t child, std::int32_t parent, std::int32_t lane) {
+  Block& of_child = blocks_[static_cast<std::size_t>(child)];
+  of_child.parent = parent;
+  of_child.lane = lane;
+  write_box(blocks_[static_cast<std::size_t>(parent)].boxes, lane, join(child));
+}
+
+// Nodes that changed, where groups are large
+
+/// A block with empty leaves, for nodes that leave theirs.
+void LoadIndex::add_loose_leaves(std::int32_t group) {
+  const auto first = static_cast<std::int32_t>(blocks_.size());
+  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) add_block(group);
+  const std::int32_t parent = add_block(group);
+  blocks_.back().first_child = first;
+  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) put_under(first + lane, parent, lane);
+  add_to_top(parent);
+  loose_.push_back({first, 0});
+}
+
+/// A changed node leaves its leaf, whose other nodes may still be alike.
+void LoadIndex::move(std::int32_t node, const LoadBox& box, const Snapshot& snapshot) {
+  const std::int32_t position = position_of_[static_cast<std::size_t>(node)];
+  const std::int32_t group = blocks_[static_cast<std::size_t>(position / kBoxLanes)].group;
+  if (loose_[static_cast<std::size_t>(group)].count == kBoxLanes * kBoxLanes) settle(group, snapshot);
+  Loose& loose = loose_[static_cast<std::size_t>(group)];
+  const std::int32_t to = loose.first_leaf * kBoxLanes + loose.count++;
+  node_at_[static_cast<std::size_t>(position)] = -1;
+  node_at_[static_cast<std::size_t>(to)] = node;
+  position_of_[static_cast<std::size_t>(node)] = to;
+  put(position, empty_box(packs_));
+  put(to, box);
+}
+
+/// The nodes of full loose leaves become a tree of their own.
+void LoadIndex::settle(std::int32_t group, const Snapshot& snapshot) {
+  is_laid_out_ = false;  // and stays so where memory runs out
+  const std::int32_t first = loose_[static_cast<std::size_t>(group)].first_leaf;
+  std::vector<Place> places;
+  for (std::int32_t at = first * kBoxLanes; at < (first + kBoxLanes) * kBoxLanes; ++at) {
+    places.push_back({{}, node_at_[static_cast<std::size_t>(at)], false});
+    fill_place(snapshot, places.back());
+    node_at_[static_cast<std::size_t>(at)] = -1;
+    write_box(blocks_[static_cast<std::size_t>(at / kBoxLanes)].boxes, at % kBoxLanes, empty_box(packs_));
+  }
+  for (std::int32_t leaf = first; leaf < first + kBoxLanes; ++leaf)
+    put_under(leaf, blocks_[static_cast<std::size_t>(leaf)].parent, blocks_[static_cast<std::size_t>(leaf)].lane);
+  const std::int32_t parent = blocks_[static_cast<std::size_t>(first)].parent;
+  write_in_top(blocks_[static_cast<std::size_t>(parent)].lane, join(parent));
+  loose_[static_cast<std::size_t>(group)].count = 0;
+  lay_out_group(group, places, 1, snapshot);
+  is_laid_out_ = true;
+}
+
+void LoadIndex::fill_place(const Snapshot& snapshot, Place& place) const {
+  const auto cpu = static_cast<double>(snapshot.allocatable(kCpuColumn, place.node));
+  const auto memory = static_cast<double>(snapshot.allocatable(kMemoryColumn, place.node));
+  const double cpu_used = static_cast<double>(snapshot.non_zero_milli_cpu(place.node)) / cpu;
+  const double memory_used = static_cast<double>(snapshot.non_zero_memory_bytes(place.node)) / memory;
+  place.position[0] = static_cast<float>(cpu_used + memory_used);
+  place.position[1] = static_cast<float>(cpu_used - memory_used);
+  place.position[2] = static_cast<float>(pod_cpu_ / cpu + pod_memory_ / memory);
+  place.position[3] = static_cast<float>(static_cast<double>(snapshot.pod_count(place.node)) /
+                                         static_cast<double>(snapshot.allowed_pods(place.node)));
+  place.is_tight = is_tight(snapshot, place.node, kTightPods * pod_cpu_, kTightPods * pod_memory_);
 }
 
 void LoadIndex::add_to_top(std::int32_t block) {
@@ -175,7 +257,9 @@ void LoadIndex::add_to_top(std::int32_t block) {
     for (std::int32_t l = 0; l < kBoxLanes; ++l) write_box(boxes, l, empty_box(packs_));
   }
   top_.blocks.push_back(block);
-  top_.groups.push_back(blocks_[static_cast<std::size_t>(block)].group);
+  const std::int32_t group = blocks_[static_cast<std::size_t>(block)].group;
+  top_.groups.push_back(group);
+  top_.lanes_of[static_cast<std::size_t>(group)].push_back(lane);
   blocks_[static_cast<std::size_t>(block)].lane = lane;
   write_box(top_.boxes.back(), lane % kBoxLanes, join(block));
 }
@@ -186,10 +270,11 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
   node_at_.clear();
   odd_.clear();
   position_of_.assign(group_of.size(), -1);
+  room_on_.assign(group_of.size(), {});
   top_.blocks.clear();
   top_.groups.clear();
   top_.boxes.clear();
-  top_.first_of.assign(1, 0);
+  top_.lanes_of.assign(static_cast<std::size_t>(group_count), {});
   std::vector<std::vector<Place>> nodes_of(static_cast<std::size_t>(group_count));
   double cpu_all = 0;
   double memory_all = 0;
@@ -207,29 +292,40 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
     nodes_of[static_cast<std::size_t>(group)].push_back({{}, node, false});
   }
   // How much fuller a pod of a 64th of an average node makes it is the coordinate for its size.
-  const double pod_cpu = nodes == 0 ? 0.0 : cpu_all / static_cast<double>(nodes) / 64;
-  const double pod_memory = nodes == 0 ? 0.0 : memory_all / static_cast<double>(nodes) / 64;
+  pod_cpu_ = nodes == 0 ? 0.0 : cpu_all / static_cast<double>(nodes) / 64;
+  pod_memory_ = nodes == 0 ? 0.0 : memory_all / static_cast<double>(nodes) / 64;
   for (std::int32_t group = 0; group < group_count; ++group) {
     std::vector<Place>& places = nodes_of[static_cast<std::size_t>(group)];
-    for (Place& place : places) {
-      const auto cpu = static_cast<double>(snapshot.allocatable(kCpuColumn, place.node));
-      const auto memory = static_cast<double>(snapshot.allocatable(kMemoryColumn, place.node));
-      const double cpu_used = static_cast<double>(snapshot.non_zero_milli_cpu(place.node)) / cpu;
-      const double memory_used = static_cast<double>(snapshot.non_zero_memory_bytes(place.node)) / memory;
-      place.position[0] = static_cast<float>(cpu_used + memory_used);
-      place.position[1] = static_cast<float>(cpu_used - memory_used);
-      place.position[2] = static_cast<float>(pod_cpu / cpu + pod_memory / memory);
-      place.position[3] = static_cast<float>(static_cast<double>(snapshot.pod_count(place.node)) /
-                                             static_cast<double>(snapshot.allowed_pods(place.node)));
-      place.is_tight = is_tight(snapshot, place.node, kTightPods * pod_cpu, kTightPods * pod_memory);
-    }
+    for (Place& place : places) fill_place(snapshot, place);
     const std::int64_t top_blocks = nodes == 0 ? 1 : kTopBlocks * static_cast<std::int64_t>(places.size()) / nodes;
     if (!places.empty()) lay_out_group(group, places, std::max<std::int64_t>(top_blocks, 1), snapshot);
-    top_.first_of.push_back(static_cast<std::int32_t>(top_.blocks.size()));
   }
+  home_end_ = static_cast<std::int32_t>(blocks_.size());
+  loose_.clear();
+  may_move_ = nodes >= moving_nodes_min_ * group_count;
+  if (moves_ && may_move_)
+    for (std::int32_t group = 0; group < group_count; ++group) add_loose_leaves(group);
   changes_ = 0;
   ++layouts_;
   is_laid_out_ = true;
+}
+
+void LoadIndex::write_in_top(std::int32_t lane, const LoadBox& box) {
+  write_box(top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes, box);
+}
+
+/// Writes the box of a node, and those of the blocks that it is in.
+void LoadIndex::put(std::int32_t position, LoadBox box) {
+  std::int32_t lane = position % kBoxLanes;
+  for (std::int32_t at = position / kBoxLanes; at >= 0;) {
+    Block& block = blocks_[static_cast<std::size_t>(at)];
+    if (read_box(block.boxes, lane) == box) return;
+    write_box(block.boxes, lane, box);
+    box = join(at);
+    lane = block.lane;
+    at = block.parent;
+    if (at < 0) write_in_top(lane, box);
+  }
 }
 
 void LoadIndex::update(const Snapshot& snapshot, std::int32_t node) {
@@ -240,16 +336,13 @@ void LoadIndex::update(const Snapshot& snapshot, std::int32_t node) {
   }
   if (position < 0) return;
   ++changes_;
-  LoadBox box = box_of(snapshot, node);
-  std::int32_t lane = position % kBoxLanes;
-  for (std::int32_t at = position / kBoxLanes; at >= 0;) {
-    Block& block = blocks_[static_cast<std::size_t>(at)];
-    if (read_box(block.boxes, lane) == box) return;
-    write_box(block.boxes, lane, box);
-    box = join(at);
-    lane = block.lane;
-    at = block.parent;
-    if (at < 0) write_box(top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes, box);
+  const LoadBox box = box_of(snapshot, node);
+  write_room(node, box);
+  const bool moves = !loose_.empty() && position / kBoxLanes < home_end_ && box.draw != 0;
+  if (moves) {
+    move(node, box, snapshot);
+  } else {
+    put(position, box);
   }
 }
 
@@ -264,6 +357,17 @@ void LoadIndex::follow_nominations(const Snapshot& snapshot) {
   }
   nominations_generation_ = nominated_.nominations->generation();
   nominations_seen_ = changed.size();
+}
+
+void LoadIndex::note_searches(std::int64_t searches, std::int64_t blocks) {
+  searches_ += searches;
+  blocks_opened_ += blocks;
+  if (searches_ < kSearchesSeen) return;
+  if (!moves_ && may_move_ && blocks_opened_ > kBlocksMany * searches_) {
+    moves_ = true;
+    clear();
+  }
+  searches_ = blocks_opened_ = 0;
 }
 
 void LoadIndex::catch_up(const Snapshot& snapshot, const CommitLog& log, std::span<const std::int32_t> group_of,
@@ -298,17 +402,17 @@ std::int64_t LoadIndex::count_fitting_in(const ClassOnLoads& of_class, const Loa
 std::int64_t LoadIndex::count_accepted_in(const ClassOnLoads& of_class, std::int32_t at, std::int64_t enough,
                                           std::span<const std::int32_t> side) const {
   const Block& block = blocks_[static_cast<std::size_t>(at)];
-  std::int64_t count = 0;
-  for (std::int32_t lane = 0; lane < kBoxLanes && count < enough; ++lane) {
-    if (block.first_child >= 0) {
-      if (block.boxes.count[lane] > 0)
-        count += count_accepted_in(of_class, block.first_child + lane, enough - count, side);
-      continue;
-    }
-    const std::int32_t position = at * kBoxLanes + lane;
-    const std::int32_t node = node_at_[static_cast<std::size_t>(position)];
-    count += node >= 0 && side[static_cast<std::size_t>(node)] >= 0 && fits_at(of_class, position) ? 1 : 0;
+  const std::uint32_t lanes = slot_kernels().fitting(of_class, block.boxes);
+  if (block.first_child < 0) {
+    const std::int32_t* const nodes = node_at_.data() + at * kBoxLanes;
+    std::uint32_t accepted = 0;
+    for (std::uint32_t lane = 0; lane < kBoxLanes; ++lane)
+      accepted |= (nodes[lane] >= 0 && side[static_cast<std::size_t>(nodes[lane])] >= 0 ? 1u : 0u) << lane;
+    return std::popcount(lanes & accepted);
   }
+  std::int64_t count = 0;
+  for (std::uint32_t left = lanes; left != 0 && count < enough; left &= left - 1)
+    count += count_accepted_in(of_class, block.first_child + std::countr_zero(left), enough - count, side);
   return count;
 }
 
@@ -316,7 +420,8 @@ std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t
                                       std::span<const std::int32_t> side) const {
   const auto g = static_cast<std::size_t>(group);
   std::int64_t count = 0;
-  for (std::int32_t lane = top_.first_of[g]; lane < top_.first_of[g + 1] && count < enough; ++lane) {
+  for (const std::int32_t lane : top_.lanes_of[g]) {
+    if (count >= enough) break;
     const std::int32_t block = top_.blocks[static_cast<std::size_t>(lane)];
     count += side.empty() ? count_fitting_in(of_class, top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)],
                                              lane % kBoxLanes, block, enough - count)
@@ -325,143 +430,8 @@ std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t
   return count;
 }
 
-bool LoadIndex::fits_at(const ClassOnLoads& of_class, std::int32_t position) const {
-  const LoadBoxes& boxes = blocks_[static_cast<std::size_t>(position / kBoxLanes)].boxes;
-  const auto lane = static_cast<std::size_t>(position % kBoxLanes);
-  return boxes.draw[lane] != 0 && has_room(of_class, boxes.cpu_room.free_max[lane], boxes.memory_room.free_max[lane]);
-}
-
 std::uint64_t LoadIndex::bytes() const {
-  return heap_bytes(blocks_, node_at_, position_of_, odd_, top_.boxes, top_.blocks, top_.groups, top_.first_of);
-}
-
-// Search
-
-void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class, const BasesOfNodes& bases,
-                       const ExcludedNodes& excluded) {
-  index_ = &index;
-  of_class_ = &of_class;
-  on_boxes_ = on_boxes(of_class);
-  bases_ = bases;
-  excluded_ = &excluded;
-  found_.clear();
-  top_left_.clear();
-  is_begun_ = false;
-}
-
-/// Bounds the widest boxes. The best of them comes first, since the nodes in it say which of the others count.
-void LoadSearch::open_top(NodeKey least) {
-  const std::vector<std::int32_t>& blocks = index_->top_.blocks;
-  std::array<std::int32_t, kBoxLanes> base;
-  std::array<NodeKey, kBoxLanes> bounds;
-  for (std::size_t first = 0; first < blocks.size(); first += kBoxLanes) {
-    base.fill(-1);
-    const std::size_t count = std::min(blocks.size() - first, base.size());
-    for (std::size_t lane = 0; lane < count; ++lane)
-      base[lane] = bases_.of_group[static_cast<std::size_t>(index_->top_.groups[first + lane])];
-    std::uint32_t lanes = slot_kernels().bounds_by_lane(on_boxes_, index_->top_.boxes[first / kBoxLanes], base.data(),
-                                                        least, bounds.data());
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
-      top_left_.push_back({bounds[lane], blocks[first + lane]});
-    }
-  }
-  is_begun_ = true;
-  is_sorted_ = false;
-  if (top_left_.empty()) return;
-  const auto best = std::max_element(top_left_.begin(), top_left_.end());
-  found_.push_back(*best);
-  *best = top_left_.back();
-  top_left_.pop_back();
-}
-
-/// The best box of the top that is left takes part in the search. @return false: none reaches `least`
-bool LoadSearch::take_from_top(NodeKey least) {
-  if (!is_begun_) {
-    open_top(std::max<NodeKey>(least, 1));
-    return !found_.empty();
-  }
-  if (!is_sorted_) {
-    std::erase_if(top_left_, [least](const Found& found) { return found.bound < least; });
-    std::sort(top_left_.begin(), top_left_.end());
-    is_sorted_ = true;
-  }
-  if (top_left_.empty() || top_left_.back().bound < least) return false;
-  found_.push_back(top_left_.back());
-  top_left_.pop_back();
-  return true;
-}
-
-/// The nodes of a leaf that reach `least`, bit by bit.
-std::uint32_t LoadSearch::bound_leaf(std::int32_t at, NodeKey least, NodeKey* bounds) const {
-  const LoadIndex::Block& leaf = index_->blocks_[static_cast<std::size_t>(at)];
-  const auto group = static_cast<std::size_t>(leaf.group);
-  if (bases_.differs.empty() || bases_.differs[group] == 0)
-    return slot_kernels().node_bounds(on_boxes_, leaf.boxes, bases_.of_group[group], least, bounds);
-  std::array<std::int32_t, kBoxLanes> base;
-  const std::int32_t* const nodes = index_->node_at_.data() + at * kBoxLanes;
-  for (std::size_t lane = 0; lane < base.size(); ++lane) {
-    const std::int32_t side = nodes[lane] < 0 ? -1 : bases_.side[static_cast<std::size_t>(nodes[lane])];
-    base[lane] = side < 0 ? -1 : side + bases_.beside_side[group];
-  }
-  return slot_kernels().node_bounds_by_lane(on_boxes_, leaf.boxes, base.data(), least, bounds);
-}
-
-std::uint32_t LoadSearch::reaching(std::span<const std::int32_t> nodes, std::span<const std::int32_t> bases,
-                                   NodeKey least) {
-  std::array<std::int32_t, kBoxLanes> base;
-  base.fill(-1);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::int32_t position = index_->position_of_[static_cast<std::size_t>(nodes[i])];
-    const LoadIndex::Block& leaf = index_->blocks_[static_cast<std::size_t>(position / kBoxLanes)];
-    copy_node(leaf.boxes, position % kBoxLanes, gathered_, static_cast<std::int32_t>(i));
-    base[i] = bases[i];
-  }
-  std::array<NodeKey, kBoxLanes> bounds;
-  return slot_kernels().node_bounds_by_lane(on_boxes_, gathered_, base.data(), std::max<NodeKey>(least, 1),
-                                            bounds.data());
-}
-
-/// The boxes of a block that reach `least`, the best one last.
-void LoadSearch::open(std::int32_t at, NodeKey least) {
-  const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
-  const bool is_leaf = block.first_child < 0;
-  std::array<NodeKey, kBoxLanes> bounds;
-  std::uint32_t lanes = 0;
-  if (is_leaf) {
-    lanes = bound_leaf(at, least, bounds.data());
-  } else {
-    const std::int32_t base = bases_.of_group[static_cast<std::size_t>(block.group)];
-    lanes = slot_kernels().bounds(on_boxes_, block.boxes, base, least, bounds.data());
-  }
-  ++blocks_seen;
-  std::size_t best = found_.size();
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const std::int32_t lane = std::countr_zero(lanes);
-    const NodeKey bound = bounds[static_cast<std::size_t>(lane)];
-    found_.push_back({bound, is_leaf ? -1 - (at * kBoxLanes + lane) : block.first_child + lane});
-    if (bound > found_[best].bound) best = found_.size() - 1;
-  }
-  if (best < found_.size()) std::swap(found_[best], found_.back());
-}
-
-LoadSearch::Candidate LoadSearch::next(NodeKey least) {
-  do {
-    while (!found_.empty()) {
-      const Found found = found_.back();
-      found_.pop_back();
-      if (found.bound < least) continue;
-      if (found.at >= 0) {
-        open(found.at, std::max<NodeKey>(least, 1));
-        continue;
-      }
-      const std::int32_t place = -1 - found.at;
-      const std::int32_t node = index_->node_at_[static_cast<std::size_t>(place)];
-      if (!index_->fits_at(*of_class_, place) || (!excluded_->empty() && excluded_->contains(node))) continue;
-      return {found.bound, node, index_->blocks_[static_cast<std::size_t>(place / kBoxLanes)].group};
-    }
-  } while (take_from_top(least));
-  return {};
+  return heap_bytes(blocks_, node_at_, position_of_, room_on_, odd_, top_.boxes, top_.blocks, top_.groups, loose_);
 }
 
 }  // namespace berth

@@ -19,6 +19,7 @@
 #include "host/engine/cpu/load_boxes.h"
 #include "host/engine/cpu/nominated_loads.h"
 #include "host/engine/cpu/slot_kernel.h"
+#include "plugins/node_resources_fit/rule.h"
 
 namespace berth {
 
@@ -32,14 +33,23 @@ class LoadIndex {
   /// @param changes_min, nodes_per_change  the trees are laid out again after so many changes, and one for so many
   /// nodes
   /// @param nominated  pods that count where nodes are filtered, but not where they are scored
+  /// @param moving_nodes_min  with so many nodes a group, those that change leave their leaves, so that leaves of nodes
+  /// in one state stay as they are
   LoadIndex(const CompiledProfile& profile, std::int64_t changes_min, std::int64_t nodes_per_change,
-            CountedNominations nominated = {})
-      : profile_(profile), changes_min_(changes_min), nodes_per_change_(nodes_per_change), nominated_(nominated) {}
+            std::int64_t moving_nodes_min, CountedNominations nominated = {})
+      : profile_(profile),
+        changes_min_(changes_min),
+        nodes_per_change_(nodes_per_change),
+        moving_nodes_min_(moving_nodes_min),
+        nominated_(nominated) {}
 
   /// Follows the log, or lays the trees out: when that was never done, after clear(), or when many nodes changed.
   /// @param group_of  [slot] -1: no node. Read where the trees are laid out
   void catch_up(const Snapshot& snapshot, const CommitLog& log, std::span<const std::int32_t> group_of,
                 std::int32_t group_count);
+  /// So many searches have opened so many blocks. Where they open many, nodes that change leave their leaves from now
+  /// on.
+  void note_searches(std::int64_t searches, std::int64_t blocks);
   /// The groups changed, or objects of nodes: lay out everything with the next catch_up().
   void clear() { is_laid_out_ = false; }
 
@@ -57,11 +67,13 @@ class LoadIndex {
   std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough,
                              std::span<const std::int32_t> side = {}) const;
 
-  bool is_odd(std::int32_t node) const { return position_of_[static_cast<std::size_t>(node)] < 0; }
+  bool is_odd(std::int32_t node) const { return room_on_[static_cast<std::size_t>(node)].is_odd(); }
   /// The same of one node that is not odd.
   bool fits(const ClassOnLoads& of_class, std::int32_t node) const {
-    return fits_at(of_class, position_of_[static_cast<std::size_t>(node)]);
+    return room_on_[static_cast<std::size_t>(node)].holds(of_class);
   }
+  /// is_odd() and fits() will be asked of the node.
+  void prefetch(std::int32_t node) const { __builtin_prefetch(&room_on_[static_cast<std::size_t>(node)]); }
 
   std::uint64_t bytes() const;
   std::int64_t layouts() const { return layouts_; }
@@ -80,9 +92,26 @@ class LoadIndex {
   /// Where searches begin: blocks of all groups side by side, so that few steps pass over the widest boxes.
   struct Top {
     std::vector<LoadBoxes> boxes;
-    std::vector<std::int32_t> blocks;    ///< [lane]
-    std::vector<std::int32_t> groups;    ///< [lane]
-    std::vector<std::int32_t> first_of;  ///< [group] lane; those of a group are consecutive
+    std::vector<std::int32_t> blocks;                 ///< [lane]
+    std::vector<std::int32_t> groups;                 ///< [lane]
+    std::vector<std::vector<std::int32_t>> lanes_of;  ///< [group]
+  };
+  /// Leaves of a group for nodes that changed since the layout.
+  struct Loose {
+    std::int32_t first_leaf;
+    std::int32_t count;  ///< nodes
+  };
+  /// What is free on a node for one more pod.
+  struct RoomOnNode {
+    double cpu = kOdd;
+    double memory = kOdd;
+    static constexpr double kOdd = -0x1p70;   ///< no box holds the node
+    static constexpr double kFull = -0x1p69;  ///< of pods
+    bool is_odd() const { return cpu == kOdd; }
+    bool holds(const ClassOnLoads& of_class) const {
+      return cpu != kFull && !NodeResourcesFit::is_short(of_class.cpu.request, cpu, 0.0) &&
+             !NodeResourcesFit::is_short(of_class.memory.request, memory, 0.0);
+    }
   };
   /// A node while its group is laid out.
   struct Place {
@@ -97,20 +126,28 @@ class LoadIndex {
   void follow_nominations(const Snapshot& snapshot);
   void lay_out(const Snapshot& snapshot, std::span<const std::int32_t> group_of, std::int32_t group_count);
   void lay_out_group(std::int32_t group, std::span<Place> nodes, std::int64_t top_blocks, const Snapshot& snapshot);
+  void add_tree(std::int32_t group, std::span<const Place> nodes, std::int64_t top_blocks, const Snapshot& snapshot);
+  void put_under(std::int32_t child, std::int32_t parent, std::int32_t lane);
   void add_to_top(std::int32_t block);
+  void fill_place(const Snapshot& snapshot, Place& place) const;
+  void add_loose_leaves(std::int32_t group);
+  void move(std::int32_t node, const LoadBox& box, const Snapshot& snapshot);
+  void settle(std::int32_t group, const Snapshot& snapshot);
+  void write_in_top(std::int32_t lane, const LoadBox& box);
+  void put(std::int32_t position, LoadBox box);
   std::int32_t add_block(std::int32_t group);
   void update(const Snapshot& snapshot, std::int32_t node);
   LoadBox join(std::int32_t block) const {
     return slot_kernels().join(blocks_[static_cast<std::size_t>(block)].boxes, packs_);
   }
-  bool fits_at(const ClassOnLoads& of_class, std::int32_t position) const;
+  void write_room(std::int32_t node, const LoadBox& box);
   std::int64_t count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
                                 std::int32_t block, std::int64_t enough) const;
   std::int64_t count_accepted_in(const ClassOnLoads& of_class, std::int32_t block, std::int64_t enough,
                                  std::span<const std::int32_t> side) const;
 
   const CompiledProfile& profile_;
-  std::int64_t changes_min_, nodes_per_change_;
+  std::int64_t changes_min_, nodes_per_change_, moving_nodes_min_;
   CountedNominations nominated_;
   std::uint64_t nominations_generation_ = 0;
   std::size_t nominations_seen_ = 0;
@@ -118,10 +155,19 @@ class LoadIndex {
   std::vector<Block> blocks_;
   std::vector<std::int32_t> node_at_;      ///< [block * kBoxLanes + lane] of leaves; -1: none
   std::vector<std::int32_t> position_of_;  ///< [slot] in node_at_; -1: odd, or no node
+  std::vector<RoomOnNode> room_on_;        ///< [slot]
   Top top_;
+  std::int32_t home_end_ = 0;  ///< of the blocks of the latest layout
+  std::vector<Loose> loose_;   ///< [group] empty: nodes stay where they are
+  double pod_cpu_ = 0;         ///< a 64th of what an average node offers
+  double pod_memory_ = 0;
   std::vector<std::int32_t> odd_;
   std::uint64_t position_ = 0;  ///< in the log
   std::int64_t changes_ = 0;    ///< since the layout
+  bool may_move_ = false;       ///< trees are large enough
+  bool moves_ = false;          ///< nodes that change leave their leaves, where trees are large enough
+  std::int64_t searches_ = 0;   ///< since note_searches() looked at them
+  std::int64_t blocks_opened_ = 0;
   std::int64_t layouts_ = 0;
   bool is_laid_out_ = false;
 };
@@ -155,8 +201,9 @@ class LoadSearch {
   Candidate next(NodeKey least);
 
   /// Of up to kBoxLanes nodes, whatever their groups, those whose bounds reach `least`, bit by bit.
-  /// @param nodes  not odd. @param bases  [node] likewise, what is added to the total of its load, at least 0
-  std::uint32_t reaching(std::span<const std::int32_t> nodes, std::span<const std::int32_t> bases, NodeKey least);
+  /// Call after begin(). @param nodes  not odd. @param bases  [node] what is added to the total of its load, at least 0
+  std::uint32_t reaching(std::span<const std::int32_t> nodes, std::span<const std::int32_t> bases, NodeKey least,
+                         std::array<NodeKey, kBoxLanes>& bounds);
 
   std::int64_t blocks_seen = 0;  ///< by all searches so far
 

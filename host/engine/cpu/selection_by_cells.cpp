@@ -56,7 +56,12 @@ bool SelectionByCells::list_counted(const IndexQuery& query, const CellsOfClass&
       if (listed_.size() > tuning_.index_listed_max) return;
       const auto first = static_cast<std::size_t>(column.first_of_domain[static_cast<std::size_t>(domain)]);
       const auto end = static_cast<std::size_t>(column.first_of_domain[static_cast<std::size_t>(domain) + 1]);
-      for (std::size_t i = first; i < end; ++i) counts_on(cells, column.nodes_by_domain[i])[t] = count;
+      for (std::size_t i = first; i < end; ++i) {
+        const std::int32_t node = column.nodes_by_domain[i];
+        query.index->prefetch(node);
+        __builtin_prefetch(&query.row->total_of[static_cast<std::size_t>(node)]);
+        counts_on(cells, node)[t] = count;
+      }
     });
     if (listed_.size() > tuning_.index_listed_max) return false;
   }

@@ -136,6 +136,9 @@ struct SlotKernels {
                                NodeKey* keys);
   std::uint32_t (*node_bounds_by_lane)(const ClassOnBoxes& of_class, const LoadBoxes& boxes, const std::int32_t* base,
                                        NodeKey least, NodeKey* keys);
+  /// The boxes with room for the class's cpu and memory and for one more pod on the emptiest of their nodes, bit by
+  /// bit.
+  std::uint32_t (*fitting)(const ClassOnLoads& of_class, const LoadBoxes& boxes);
   /// The box around all lanes. @param packs  whether `used` is the largest one
   LoadBox (*join)(const LoadBoxes& boxes, bool packs);
   const char* instruction_set;

@@ -5,6 +5,6 @@
 namespace berth {
 
 extern const SlotKernels kSlotKernelsAvx2 = {
-    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "avx2"};
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, fitting, join, "avx2"};
 
 }  // namespace berth

@@ -4,7 +4,8 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsBaseline = {
-    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "baseline"};
+extern const SlotKernels kSlotKernelsBaseline = {refresh, combine,        copies,      nodes,
+                                                 bounds,  bounds_by_lane, node_bounds, node_bounds_by_lane,
+                                                 fitting, join,           "baseline"};
 
 }  // namespace berth

@@ -5,6 +5,6 @@
 namespace berth {
 
 extern const SlotKernels kSlotKernelsNeon = {
-    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "neon"};
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, fitting, join, "neon"};
 
 }  // namespace berth

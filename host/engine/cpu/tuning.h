@@ -41,6 +41,8 @@ struct CpuTuning {
   /// The index by load is laid out again after so many changes, and after one for so many nodes.
   std::int64_t index_changes_min = 256;
   std::int64_t index_nodes_per_change = 4;
+  /// With so many nodes a tree, those that change leave their leaves.
+  std::int64_t index_moving_nodes_min = 1024;
   /// Its trees number at most one for so many nodes, or so many altogether.
   std::int32_t index_nodes_per_group = 64;
   std::int32_t index_groups_always = 16;

@@ -6,6 +6,6 @@
 namespace berth {
 
 extern const SlotKernels kSlotKernelsScalar = {
-    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, join, "scalar"};
+    refresh, combine, copies, nodes, bounds, bounds_by_lane, node_bounds, node_bounds_by_lane, fitting, join, "scalar"};
 
 }  // namespace berth
