@@ -125,9 +125,8 @@ void ClassTable::build_node_sides(
     if (side.row == nullptr && std::find(missing.begin(), missing.end(), &side) == missing.end())
       missing.push_back(&side);
   }
-  for_each(missing.size(), [&](std::size_t i) {
-    missing[i]->row = std::make_unique<NodeSideRow>(build_row(*missing[i]));
-  });
+  for_each(missing.size(),
+           [&](std::size_t i) { missing[i]->row = std::make_unique<NodeSideRow>(build_row(*missing[i])); });
 }
 
 std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_side(c, NodeSet::kNarrows).version; }

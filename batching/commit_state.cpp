@@ -336,18 +336,20 @@ void CommitState::fail_among(const PodToPlace& pod, std::int32_t own_nomination)
 
 void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination) {
   if (among_ != nullptr) return fail_among(pod, own_nomination);
-  const auto kind_of = [](const DiagnosisRow::Answer& answer) {
-    return answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable;
-  };
   if (own_nomination >= 0 || nominations.any_against(*pod.pod)) {
     const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
-    return fail(pod, kind_of(answer), answer.message);
+    return fail(pod, answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable, answer.message);
   }
-  if (repeat_failure(pod)) return;
-  const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
+  if (!repeat_failure(pod)) fail_for(pod, reasons.of_class(pod.class_index));
+}
+
+/// @param answer  of the pod's class, nominations aside
+void CommitState::fail_for(const PodToPlace& pod, const DiagnosisRow::Answer& answer) {
   ClassInBatch::Failure& failure = in_batch(pod.class_index).failure;
-  if (failure.batch != batch_ || failure.answer_version != answer.version)
-    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.message)};
+  if (failure.batch != batch_ || failure.answer_version != answer.version) {
+    const OutcomeKind kind = answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable;
+    failure = {batch_, answer.version, 0, kind, message_index(answer.message)};
+  }
   failure.log_position = log.position();
   fail_with(pod, failure.kind, failure.message);
 }

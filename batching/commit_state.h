@@ -230,8 +230,8 @@ class CommitState {
   template <class Step>
   void run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step);
 
-  /// Answers pods that need no row: an error, PreFilter's refusal, the pod's own nominated node.
-  /// @return true when the pod is answered; otherwise `own_nomination` is the nominated node that refused it, or -1
+  /// Answers pods that need no row: an error, PreFilter's refusal, the pod's own nominated node. @return whether it
+  /// did; if not, `own_nomination` is the nominated node that refused it, or -1
   bool answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination);
   /// The pod is nominated, or a nominated pod counts against it.
   bool concerned_by_nominations(const Pod& pod) const { return nominations.holds(pod) || nominations.any_against(pod); }
@@ -264,8 +264,8 @@ class CommitState {
   void apply_copies(std::int32_t pod_class);
   void fail(const PodToPlace& pod, OutcomeKind kind, const Message& message);
   bool is_among(std::int32_t node) const;
-  /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination);
+  void fail_for(const PodToPlace& pod, const DiagnosisRow::Answer& answer);
 
   CommitMark mark() const { return {settled_ + answered.size()}; }
   /// @throws std::out_of_range when the mark does not exist, or is from before settle()

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "batching/load_words.h"
 #include "batching/node_filter.h"
 
 namespace berth {
@@ -13,6 +14,29 @@ namespace berth {
 const DiagnosisRow::Answer& Reasons::of_class(std::int32_t pod_class) {
   return of_class_[pod_class].answer(table_[pod_class], table_.profile_of(pod_class), sides_.of(pod_class), snapshot_,
                                      log_);
+}
+
+const DiagnosisRow::Answer& Reasons::of_counts(std::int32_t c, std::span<const LoadVerdicts> verdicts) {
+  const PodClass& pod_class = table_[c];
+  std::vector<std::int64_t> key{pod_class.profile, pod_class.node_side};
+  for (const RequestedResource& request : pod_class.requested) key.push_back(request.column);
+  for (const LoadVerdicts& of : verdicts)
+    for (const std::int64_t part :
+         {std::int64_t{of.refusal}, static_cast<std::int64_t>(LoadWord::of(of.load)), of.nodes})
+      key.push_back(part);
+  if (of_counts_.size() >= kAnswersKeptMax) of_counts_.clear();
+  const auto [at, is_new] = of_counts_.try_emplace(std::move(key));
+  if (!is_new) return at->second;
+  const NodeSideView row = sides_.of(c);
+  Diagnosis diagnosis;
+  diagnosis.node_count = snapshot_.node_count();
+  for (const LoadVerdicts& of : verdicts) {
+    const Status status =
+        status_of(pod_class, table_.profile_of(c), row.of_class().refusals[of.refusal], {kNotEnabled}, of.load, {});
+    count_reasons(status, {}, of.nodes, diagnosis);
+  }
+  at->second = {message_of(diagnosis), false, kVersionsOfCounts + ++counted_};
+  return at->second;
 }
 
 /// What filter_with_nominated_pods() says of a node that the pod is not nominated to, and where some nominated pod

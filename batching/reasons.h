@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,6 +21,13 @@
 
 namespace berth {
 
+/// Nodes that the rules of a node's object and load refuse in one way.
+struct LoadVerdicts {
+  std::uint8_t refusal = 0;  ///< index into NodeSideRow::refusals
+  LoadVerdict load;
+  std::int64_t nodes = 0;
+};
+
 /// Why pods find no node: one diagnosis per class, updated through the log. For a pod that nominations concern, the
 /// verdicts of the nominated nodes replace those in the diagnosis of its class; they are kept until answer_changes()
 /// tells of the node.
@@ -31,12 +39,16 @@ class Reasons {
 
   /// Why the pods of a class find no node, nominations aside. Valid until the next call.
   const DiagnosisRow::Answer& of_class(std::int32_t pod_class);
+  /// The same, from how many nodes have each verdict. @param verdicts  each once, of a class that no topology term and
+  /// no plugin on the host refuses, and whose PreFilter names no nodes
+  const DiagnosisRow::Answer& of_counts(std::int32_t pod_class, std::span<const LoadVerdicts> verdicts);
   /// The same for one pod, with nodes filtered together with the pods nominated to them.
   /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
   DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
   /// Call when node objects changed.
   void clear() {
     of_class_.clear();
+    of_counts_.clear();
     forget_refusals();
   }
 
@@ -66,14 +78,21 @@ class Reasons {
     refusals_kept_ = 0;
   }
 
+  /// Answers of of_counts() that are kept: few texts serve many classes.
+  static constexpr std::size_t kAnswersKeptMax = 4096;
+  /// Above those of DiagnosisRow.
+  static constexpr std::uint64_t kVersionsOfCounts = std::uint64_t{1} << 63;
+
   const ClassTable& table_;
   NodeSides sides_;
   const Nominations& nominations_;
   const Snapshot& snapshot_;
   const CommitLog& log_;
   std::unordered_map<std::int32_t, DiagnosisRow> of_class_;
-  std::map<std::pair<std::int32_t, std::int32_t>, Refusals> refusals_;  ///< by class and priority
-  std::size_t refusals_kept_ = 0;                                       ///< nodes in all of them
+  std::map<std::vector<std::int64_t>, DiagnosisRow::Answer> of_counts_;  ///< by all that the text follows from
+  std::uint64_t counted_ = 0;                                            ///< of those answers, so far
+  std::map<std::pair<std::int32_t, std::int32_t>, Refusals> refusals_;   ///< by class and priority
+  std::size_t refusals_kept_ = 0;                                        ///< nodes in all of them
 };
 
 }  // namespace berth

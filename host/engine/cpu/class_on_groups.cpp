@@ -2,6 +2,7 @@
 #include "host/engine/cpu/class_on_groups.h"
 
 #include <algorithm>
+#include <array>
 
 #include "batching/add_once.h"
 #include "host/objects/heap_bytes.h"
@@ -116,16 +117,23 @@ SideOnGroups side_on_groups(const NodeSideRow& row, bool are_few, NodePartition&
   const auto group_count = static_cast<std::size_t>(partition.group_count());
   const std::span<const std::int32_t> group_of = partition.group_of();
   std::vector<OfGroup> groups(group_count);
+  std::array<std::int64_t, 256> nodes_of_refusal{};
   for (std::size_t i = 0; i < group_of.size(); ++i) {
     if (group_of[i] < 0) continue;
     OfGroup& group = groups[static_cast<std::size_t>(group_of[i])];
     ++group.nodes;
     const std::int32_t total = row.total_of[i];
-    if (total < 0) continue;
+    if (total < 0) {
+      ++nodes_of_refusal[row.refusal(static_cast<std::int32_t>(i))];
+      continue;
+    }
     ++group.accepted;
     group.highest = std::max(group.highest, total);
     if (total > group.highest_common && totals.is_common(total)) group.highest_common = total;
   }
+  for (std::size_t r = 0; r < nodes_of_refusal.size(); ++r)
+    if (nodes_of_refusal[r] != 0)
+      side.nodes_of_refusals.emplace_back(static_cast<std::uint8_t>(r), nodes_of_refusal[r]);
   side.base.resize(group_count);
   side.differs.assign(group_count, 0);
   side.is_mixed.assign(group_count, 0);
@@ -166,7 +174,7 @@ SideOnGroups side_on_groups(const NodeSideRow& row, bool are_few, NodePartition&
 }
 
 std::uint64_t SideOnGroups::bytes() const {
-  return heap_bytes(base, differs, refuses, is_mixed, above, refused, no_more);
+  return heap_bytes(base, differs, refuses, is_mixed, above, refused, nodes_of_refusals, no_more);
 }
 
 CellsOfClass::CellsOfClass(std::shared_ptr<const TopologyProgram> of_class, const TopologyCounts& counts,

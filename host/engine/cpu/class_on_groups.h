@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "batching/node_cells.h"
@@ -27,6 +28,7 @@ struct SideOnGroups {
   std::vector<std::uint8_t> is_mixed;  ///< [group] 1: nodes that are not in `refused` are refused
   std::vector<std::int32_t> above;     ///< nodes with higher totals than their group: few
   std::vector<std::int32_t> refused;   ///< nodes that are refused in groups where few are
+  std::vector<std::pair<std::uint8_t, std::int64_t>> nodes_of_refusals;  ///< NodeSideRow::refusals, and how many nodes
   std::vector<std::int32_t> no_more;   ///< [group] 0: BasesOfNodes::beside_side of classes without topology terms
 
   std::uint64_t bytes() const;

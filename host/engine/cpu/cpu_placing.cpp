@@ -125,8 +125,10 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
     if (const std::optional<Selection> found = select_beside_nominated(pod)) return answer(pod, *found, own_nomination);
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
   note_key_changes(pod, refused);
-  if (const std::optional<Selection> found = select_by_index(pods, from_list, refused.nodes))
-    return answer(pod, *found, own_nomination);
+  if (const std::optional<Selection> found = select_by_index(pods, from_list, refused.nodes)) {
+    if (found->feasible_count > 0 || !fail_by_index(pod, own_nomination)) answer(pod, *found, own_nomination);
+    return;
+  }
   if (!from_list && refused.nodes.empty() && comes_alone(pods) &&
       lone_row.evaluate(pod.class_index, table, snapshot, log))
     return answer(pod, select_in_lone_row(pod), own_nomination);
@@ -218,6 +220,15 @@ std::optional<Selection> CpuBackend::State::select_by_index(std::span<const PodT
   ++ways.by_index;
   if (!scores_anything(c)) found->total = 1;
   return found;
+}
+
+/// Fails a pod for which the index found no node. @return false: the index does not tell why
+bool CpuBackend::State::fail_by_index(const PodToPlace& pod, std::int32_t own_nomination) {
+  if (own_nomination >= 0 || nominations.any_against(*pod.pod)) return false;
+  const std::span<const LoadVerdicts> verdicts = index.verdicts(pod.class_index, snapshot, log);
+  if (verdicts.empty()) return false;
+  if (!repeat_failure(pod)) fail_for(pod, reasons.of_counts(pod.class_index, verdicts));
+  return true;
 }
 
 /// The pod at the front is one of few, or of one of many classes, and no row of its class is nearly current: one pass

@@ -103,6 +103,7 @@ struct CpuBackend::State : CommitState {
   bool index_pays(std::int32_t pod_class) const;
   std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list,
                                            const ExcludedNodes& refused);
+  bool fail_by_index(const PodToPlace& pod, std::int32_t own_nomination);
   void build_node_sides_ahead(std::span<const PodToPlace> pods);
   const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
   std::optional<Selection> select_beside_nominated(const PodToPlace& pod);

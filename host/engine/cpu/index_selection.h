@@ -15,6 +15,7 @@
 #include "batching/commit_log.h"
 #include "batching/excluded_nodes.h"
 #include "batching/pod_class.h"
+#include "batching/reasons.h"
 #include "batching/selection.h"
 #include "host/engine/cpu/class_on_groups.h"
 #include "host/engine/cpu/index_query.h"
@@ -45,6 +46,9 @@ class IndexSelection {
   std::optional<Selection> select_beside_nominated(const PodToPlace& pod, const Snapshot& snapshot,
                                                    const CommitLog& log);
   AnswerWays::WhyNot why_not() const { return why_not_; }
+  /// How many nodes refuse a class in each way, after select() found no node for it. Valid until the next call.
+  /// @return empty: the index does not tell
+  std::span<const LoadVerdicts> verdicts(std::int32_t pod_class, const Snapshot& snapshot, const CommitLog& log);
   /// The index for most classes of the profile exists, and has missed few changes.
   bool is_close(std::int32_t profile, const CommitLog& log) const;
 
@@ -100,6 +104,7 @@ class IndexSelection {
   std::optional<Selection> select(std::int32_t pod_class, IndexQuery& query, const CommitLog& log);
   const LoadIndex* index_of(const IndexQuery& query, Trees& trees, const CommitLog& log);
   bool holds_maxima(const IndexQuery& query) const;
+  void add_verdict(std::uint8_t refusal, const LoadVerdict& load, std::int64_t nodes);
 
   std::optional<Selection> select_plain(const IndexQuery& query);
   std::optional<Selection> select_among(const IndexQuery& query);
@@ -127,6 +132,7 @@ class IndexSelection {
   // Of one selection, kept for their memory.
   LoadSearch search_;
   SelectionByCells by_cells_;
+  std::vector<LoadVerdicts> verdicts_;
   std::vector<double> other_loads_;  ///< IndexQuery::other_loads
   std::vector<std::int32_t> only_;   ///< IndexQuery::only, of a class that asks for other loads
 };

@@ -18,6 +18,8 @@ constexpr std::int64_t kLanes = kBoxLanes;
 constexpr std::int64_t kTopBlocks = 64;
 /// Room for fewer pods of a 64th of an average node is little.
 constexpr double kTightPods = 4;
+/// More than the rounding of a float.
+constexpr double kDoubtful = 1e-6;
 /// Where searches open more blocks than this on average, leaves of nodes in one state are worth their cost.
 constexpr std::int64_t kBlocksMany = 256;
 /// Searches after which that is looked at.
@@ -134,8 +136,9 @@ LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
 
 void LoadIndex::write_room(std::int32_t node, const LoadBox& box) {
   const bool is_full = box.draw == 0;
-  room_on_[static_cast<std::size_t>(node)] = {is_full ? RoomOnNode::kFull : box.cpu_room.free_max,
-                                              is_full ? RoomOnNode::kFull : box.memory_room.free_max};
+  RoomOnNode& room = room_on_[static_cast<std::size_t>(node)];
+  full_nodes_ += (is_full ? 1 : 0) - (room.cpu == RoomOnNode::kFull ? 1 : 0);
+  room = {is_full ? RoomOnNode::kFull : box.cpu_room.free_max, is_full ? RoomOnNode::kFull : box.memory_room.free_max};
 }
 
 std::int32_t LoadIndex::add_block(std::int32_t group) {
@@ -271,6 +274,7 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
   odd_.clear();
   position_of_.assign(group_of.size(), -1);
   room_on_.assign(group_of.size(), {});
+  full_nodes_ = 0;
   top_.blocks.clear();
   top_.groups.clear();
   top_.boxes.clear();
@@ -414,6 +418,29 @@ std::int64_t LoadIndex::count_accepted_in(const ClassOnLoads& of_class, std::int
   for (std::uint32_t left = lanes; left != 0 && count < enough; left &= left - 1)
     count += count_accepted_in(of_class, block.first_child + std::countr_zero(left), enough - count, side);
   return count;
+}
+
+std::optional<LoadIndex::Shortage> LoadIndex::shortage_of(const ClassOnLoads& of_class, const LoadBoxes& boxes,
+                                                          std::size_t lane) {
+  Shortage shortage;
+  bool agree = true;
+  const auto add = [&](const ClassOnLoads::Resource& request, const LoadBoxes::Resource& box,
+                       const LoadBoxes::Room& room, bool& is_short) {
+    is_short = NodeResourcesFit::is_short(request.request, room.free_max[lane], 0.0);
+    if (is_short != NodeResourcesFit::is_short(request.request, room.free_min[lane], 0.0)) agree = false;
+    if (!is_short) return;
+    // Reciprocals are floats.
+    const double least = request.request * static_cast<double>(box.inverse_min[lane]);
+    const double most = request.request * static_cast<double>(box.inverse_max[lane]);
+    if (least > 1 + kDoubtful) {
+      shortage.forever = true;
+    } else if (most > 1 - kDoubtful) {
+      agree = false;
+    }
+  };
+  add(of_class.cpu, boxes.cpu, boxes.cpu_room, shortage.of_cpu);
+  add(of_class.memory, boxes.memory, boxes.memory_room, shortage.of_memory);
+  return agree ? std::optional(shortage) : std::nullopt;
 }
 
 std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough,

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -66,6 +67,25 @@ class LoadIndex {
   /// @param side  [slot] below 0: does not count. Empty: all nodes do
   std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough,
                              std::span<const std::int32_t> side = {}) const;
+
+  /// Nodes by what they are short of for a class.
+  struct Shortage {
+    bool of_cpu = false;
+    bool of_memory = false;
+    bool forever = false;  ///< some request is more than the node offers
+    friend bool operator==(const Shortage&, const Shortage&) = default;
+  };
+  /// Calls all(shortage, nodes) for boxes of the group whose nodes agree, and one(node) for other nodes. Nodes without
+  /// room for one more pod, and odd ones, are in neither: has_full_nodes().
+  template <class All, class One>
+  void count_short(const ClassOnLoads& of_class, std::int32_t group, All all, One one) const {
+    for (const std::int32_t lane : top_.lanes_of[static_cast<std::size_t>(group)])
+      count_short_in(of_class, top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes,
+                     top_.blocks[static_cast<std::size_t>(lane)], all, one);
+  }
+  /// catch_up() has nothing to do.
+  bool is_current(const CommitLog& log) const { return is_laid_out_ && position_ == log.position(); }
+  bool has_full_nodes() const { return full_nodes_ > 0; }
 
   bool is_odd(std::int32_t node) const { return room_on_[static_cast<std::size_t>(node)].is_odd(); }
   /// The same of one node that is not odd.
@@ -146,6 +166,24 @@ class LoadIndex {
   std::int64_t count_accepted_in(const ClassOnLoads& of_class, std::int32_t block, std::int64_t enough,
                                  std::span<const std::int32_t> side) const;
 
+  /// What all nodes of a box are short of. nullopt: they may differ
+  static std::optional<Shortage> shortage_of(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::size_t lane);
+  template <class All, class One>
+  void count_short_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane, std::int32_t block,
+                      All& all, One& one) const {
+    const auto l = static_cast<std::size_t>(lane);
+    if (boxes.count[l] == 0) return;
+    if (const std::optional<Shortage> shortage = shortage_of(of_class, boxes, l)) return all(*shortage, boxes.count[l]);
+    const Block& inner = blocks_[static_cast<std::size_t>(block)];
+    for (std::int32_t child = 0; child < kBoxLanes; ++child) {
+      if (inner.first_child >= 0) {
+        count_short_in(of_class, inner.boxes, child, inner.first_child + child, all, one);
+      } else if (inner.boxes.count[child] > 0) {
+        one(node_at_[static_cast<std::size_t>(block * kBoxLanes + child)]);
+      }
+    }
+  }
+
   const CompiledProfile& profile_;
   std::int64_t changes_min_, nodes_per_change_, moving_nodes_min_;
   CountedNominations nominated_;
@@ -156,6 +194,7 @@ class LoadIndex {
   std::vector<std::int32_t> node_at_;      ///< [block * kBoxLanes + lane] of leaves; -1: none
   std::vector<std::int32_t> position_of_;  ///< [slot] in node_at_; -1: odd, or no node
   std::vector<RoomOnNode> room_on_;        ///< [slot]
+  std::int64_t full_nodes_ = 0;
   Top top_;
   std::int32_t home_end_ = 0;  ///< of the blocks of the latest layout
   std::vector<Loose> loose_;   ///< [group] empty: nodes stay where they are

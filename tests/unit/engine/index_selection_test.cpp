@@ -209,6 +209,34 @@ TEST(IndexSelection, EveryPodOfDeploymentsWithServicesTakesTheIndex) {
   EXPECT_EQ(ways.all_by_rows(), 0);
 }
 
+/// Pods of every size, most of which fit nowhere: too large for what is free, or for what nodes offer, by a byte too.
+TEST(IndexSelection, SaysWhyPodsFitNowhere) {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    std::mt19937 random(seed);
+    const auto upto = [&](unsigned most) { return static_cast<unsigned>(random() % (most + 1)); };
+    std::string text;
+    const unsigned kinds = 1 + upto(3);
+    for (unsigned i = 0; i < 60; ++i)
+      text += "node n" + std::to_string(i) + " host cpu=" + std::to_string(2 + i % kinds) +
+              " memory=" + std::to_string(4 + i % kinds) + "Gi pods=" + (seed % 5 == 0 && i % 7 == 0 ? "1" : "20") +
+              (seed % 3 == 0 && i % 4 == 0 ? " taint=gpu:NoSchedule" : "") + " label:pool=" + (i % 3 == 0 ? "a" : "b") +
+              "\n";
+    for (unsigned i = 0; i < 200; ++i) {
+      const bool fits = upto(3) == 0;
+      text += "pod p" + std::to_string(i) + " cpu=" + std::to_string(fits ? 100 + upto(900) : 1000 + upto(4500)) +
+              "m memory=" + std::to_string((fits ? 100u : 2000u) * 1048576u + upto(2)) +
+              (upto(3) == 0 ? " select:pool=a" : "") + (upto(5) == 0 ? " tolerate=gpu" : "") +
+              (upto(5) == 0 ? " soft-spread=host match=app=x" : "") + "\n";
+    }
+    const test::Scenario scenario = test::parse_scenario(text);
+    AnswerWays ways;
+    const std::vector<std::string> expected = place_with_undoing<ReferenceBackend>(scenario, nullptr);
+    for (const CpuTuning& tuning : {always(), few_groups()})
+      ASSERT_EQ(place_with_undoing<CpuBackend>(scenario, &ways, tuning), expected) << "seed " << seed;
+    EXPECT_GT(ways.by_index, 0);
+  }
+}
+
 /// A row keeps the largest raw score of a node that is refused later. What it normalises by is nobody's then.
 TEST(IndexSelection, TheOnlyHolderOfTheLargestRawScoreIsCordoned) {
   const test::Scenario scenario = test::parse_scenario(
