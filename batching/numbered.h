@@ -39,6 +39,11 @@ class Numbered {
     is_used_[static_cast<std::size_t>(number)] = 1;
     return number;
   }
+  /// So many more will be added.
+  void make_room(std::size_t more) {
+    things_.reserve(things_.size() + more);
+    is_used_.reserve(is_used_.size() + more);
+  }
   void remove(std::int32_t number) {
     things_[static_cast<std::size_t>(number)] = T();
     is_used_[static_cast<std::size_t>(number)] = 0;

@@ -70,6 +70,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
   for (std::size_t i = 0; i < pods.size() && topology_.has_terms(); ++i)
     if (kinds_[i] == TopologyIndex::kNoKind) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
   topology_.count_new(placed);
+  make_room(pods);
   signed_at_.resize(pods.size());
   for (std::size_t i = 0; i < pods.size(); ++i) {
     pods[i].class_index = class_of(pods[i], kinds_[i]);
@@ -77,6 +78,21 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
     signed_at_[i] = hosts_.signatures_version();
   }
   if (snapshot_.resources_built() != columns) refresh_deltas(columns);
+}
+
+/// Where nearly all of many pods have specs of their own, the tables of classes need not grow step by step.
+void ClassTable::make_room(std::span<const PodToPlace> pods) {
+  constexpr std::size_t kSample = 1024;
+  if (pods.size() < 4 * kSample) return;
+  std::vector<const PodSpec*> specs;
+  for (std::size_t i = 0; i < kSample; ++i) specs.push_back(pods[i * (pods.size() / kSample)].pod->spec.get());
+  std::sort(specs.begin(), specs.end());
+  const auto different = std::unique(specs.begin(), specs.end()) - specs.begin();
+  auto& of_specs = class_of_spec_[static_cast<std::size_t>(pods.front().profile)];
+  if (different < std::ptrdiff_t{kSample / 10 * 9} || of_specs.contains(specs.front())) return;
+  of_specs.reserve(of_specs.size() + pods.size());
+  class_of_signature_.reserve(class_of_signature_.size() + pods.size());
+  classes_.make_room(pods.size());
 }
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
@@ -143,7 +159,9 @@ std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec,
                                      const PodPtr& status_pod) {
   static const TopologyIndex::Compiled kNothing;
   const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
-  std::string signature = with_profile(pod_signature(*spec), profile, node_name);
+  std::string signature = pod_signature(*spec);
+  const std::uint64_t hash = pod_class_hash(signature);
+  signature = with_profile(std::move(signature), profile, node_name);
   if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
   if (status_pod != nullptr) signature += status_signature(*status_pod);
   signature += host.signature;
@@ -162,6 +180,7 @@ std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec,
       added.host_signature = host.signature;
       added.host = hosts_.side(host.pod, *this->profile(profile).profile);
     }
+    added.draw_seed = class_draw_seed(seed_, hash);
     fill(added);
     at->second = classes_.add(std::move(added));
   }
@@ -181,7 +200,6 @@ std::int32_t ClassTable::add_error(std::string text) {
 void ClassTable::fill(PodClass& pod_class) {
   const CompiledProfile& profile = profiles_[static_cast<std::size_t>(pod_class.profile)];
   const Pod pod = bare_pod(pod_class);
-  pod_class.draw_seed = class_draw_seed(seed_, pod_class_hash(*pod_class.spec));
   pod_class.filter_amounts = filter_requests(pod);
   pod_class.requested = compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_,
                                           cluster_.cache());

@@ -281,6 +281,7 @@ class ClassTable {
     std::unordered_map<std::string, std::int32_t> by_host = {};  ///< HostOfPod::signature -> class
     std::uint64_t found_at = 0;                                  ///< sweeps_
   };
+  void make_room(std::span<const PodToPlace> pods);
   FoundForSpec& find_for_spec(const PodToPlace& pod, std::int32_t kind);
   std::int32_t note_found(std::int32_t pod_class);
   std::vector<std::unordered_map<const PodSpec*, FoundForSpec>> class_of_spec_;

@@ -170,9 +170,8 @@ std::string node_terms_signature(const std::vector<NodeSelectorTerm>& terms) {
   return out.take();
 }
 
-std::uint64_t pod_class_hash(const PodSpec& spec) {
-  const std::string bytes = pod_signature(spec);
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
+std::uint64_t pod_class_hash(const PodSpec& spec) { return pod_class_hash(pod_signature(spec)); }
+
+std::uint64_t pod_class_hash(std::string_view signature) { return XXH3_64bits(signature.data(), signature.size()); }
 
 }  // namespace berth

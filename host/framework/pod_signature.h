@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "host/objects/pod.h"
 
@@ -28,5 +29,7 @@ std::string node_terms_signature(const std::vector<NodeSelectorTerm>& terms);
 
 /// 64-bit hash of the signature; the same in every backend and on every platform, because tie draws depend on it.
 std::uint64_t pod_class_hash(const PodSpec& spec);
+/// The same from pod_signature().
+std::uint64_t pod_class_hash(std::string_view signature);
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace berth {
 /// different bytes.
 class SignatureWriter {
  public:
+  SignatureWriter() { bytes_.reserve(kUsualSize); }
   void number(std::int64_t value) { append(&value, sizeof value); }
   void text(std::string_view value) {
     number(static_cast<std::int64_t>(value.size()));
@@ -38,6 +40,8 @@ class SignatureWriter {
 
  private:
   void append(const void* data, std::size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+
+  static constexpr std::size_t kUsualSize = 240;
   std::string bytes_;
 };
 
