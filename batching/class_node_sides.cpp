@@ -20,10 +20,10 @@ constexpr int kVersionBits = 40;
 }  // namespace
 
 /// No node has any of these images, now. Classes whose images are on no node share the node sides of a spec without.
-bool ClassTable::has_unknown_images_only(const PodSpec& spec) const {
+/// @param images  counted_images(spec, true)
+bool ClassTable::has_unknown_images_only(const PodSpec& spec, const std::vector<std::string>& images) const {
   const auto is_unknown = [&](const std::string& name) { return snapshot_.image(name) == nullptr; };
-  const std::vector<std::string> names = counted_images(spec, true);
-  return spec.image_volumes.empty() && std::all_of(names.begin(), names.end(), is_unknown);
+  return spec.image_volumes.empty() && std::all_of(images.begin(), images.end(), is_unknown);
 }
 
 namespace {
@@ -65,19 +65,19 @@ ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_se
   const bool is_open = node_set == NodeSet::kIgnored;
   std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) {
-    std::shared_ptr<const PodSpec> spec = pod_class.spec;
-    if (has_unknown_images_only(*spec)) {
-      for (std::string& name : counted_images(*spec, true)) unknown_images_.insert(std::move(name));
-      spec = without_images(*spec);
-    }
-    std::string signature = with_profile(node_side_signature(*spec), pod_class.profile, pod_class.node_name);
+    const PodSpec& spec = *pod_class.spec;
+    std::vector<std::string> images = counted_images(spec, true);
+    const bool without = has_unknown_images_only(spec, images);
+    std::string signature = with_profile(node_side_signature(spec, !without), pod_class.profile, pod_class.node_name);
+    if (without)
+      for (std::string& name : images) unknown_images_.insert(std::move(name));
     signature.push_back(is_open ? 'o' : 'n');
     const auto [at, is_new] = node_side_of_signature_.try_emplace(std::move(signature), -1);
     if (is_new) {
       auto side = std::make_unique<NodeSide>();
       side->signature = &at->first;
       side->profile = pod_class.profile;
-      side->spec = std::move(spec);
+      side->spec = without ? without_images(spec) : pod_class.spec;
       side->version = ++node_sides_made_ << kVersionBits;
       side->node_name = pod_class.node_name;
       side->node_set = node_set;

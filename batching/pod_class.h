@@ -305,7 +305,7 @@ class ClassTable {
   };
   NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
   NodeSideRow build_row(NodeSide& side) const;
-  bool has_unknown_images_only(const PodSpec& spec) const;
+  bool has_unknown_images_only(const PodSpec& spec, const std::vector<std::string>& images) const;
   void note_images(std::int32_t slot);
   void renew_unknown_images();
   /// An event of a node that rules of the node side may read.

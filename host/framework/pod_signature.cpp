@@ -138,10 +138,10 @@ std::string status_signature(const Pod& pod) {
   return out.take();
 }
 
-std::string node_side_signature(const PodSpec& spec) {
+std::string node_side_signature(const PodSpec& spec, bool with_images) {
   SignatureWriter out;
   const auto write_images = [&](const Container& container) {
-    out.text(container.image);
+    out.text(with_images ? std::string_view(container.image) : std::string_view());
     out.number(container.restarts_all_containers);
   };
   out.list(spec.containers, write_images);

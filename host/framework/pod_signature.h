@@ -19,7 +19,8 @@ std::string status_signature(const Pod& pod);
 
 /// The part of the signature that is read by rules on the node object only, not on the load: classes that differ only
 /// in requests share it.
-std::string node_side_signature(const PodSpec& spec);
+/// @param with_images  false: as if its containers had no images
+std::string node_side_signature(const PodSpec& spec, bool with_images = true);
 /// The part of that which NodeAffinity reads: nodeSelector and nodeAffinity.
 std::string node_affinity_signature(const PodSpec& spec);
 /// The part of that which TaintToleration reads.
