@@ -18,14 +18,12 @@ struct AnswerWays {
     kRequests,     ///< no bound for the amounts of the pod
     kManyDomains,  ///< too many groups of nodes by domain
     kManyListed,   ///< too many nodes to be evaluated one by one
-    kMixedGroups,  ///< node sides or loads that groups do not tell, with topology terms
     kNormalizer,   ///< no feasible node was found that holds the largest raw score of a node side
     kManyRefused,  ///< too many nodes refused what their bound promised
     kCount,
   };
   static constexpr std::array<std::string_view, static_cast<std::size_t>(WhyNot::kCount)> kNames = {
-      "few_classes", "mode",         "profile",    "requests",    "many_domains",
-      "many_listed", "mixed_groups", "normalizer", "many_refused"};
+      "few_classes", "mode", "profile", "requests", "many_domains", "many_listed", "normalizer", "many_refused"};
 
   std::int64_t by_index = 0;
   std::int64_t by_runs = 0;  ///< of equal pods

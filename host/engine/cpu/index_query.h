@@ -35,6 +35,7 @@ struct IndexQuery {
   ClassOnLoads on_loads{};
   /// [slot] other than 0: refused for what mark_refusing_other_loads() looks at. Empty: the class asks for none of that
   std::span<const double> other_loads;
+  std::span<const std::int32_t> refusing_other_loads;  ///< those nodes
   /// The only nodes that may be feasible, where they are few. null: they may be many
   const std::vector<std::int32_t>* only = nullptr;
   /// The index counts nominated pods from this priority on.

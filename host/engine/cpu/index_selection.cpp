@@ -86,12 +86,18 @@ void IndexSelection::mark_other_loads(IndexQuery& query) {
   other_loads_.assign(static_cast<std::size_t>(query.snapshot->slot_count()), 0.0);
   mark_refusing_other_loads(*query.pod_class, *query.profile, *query.snapshot, other_loads_);
   query.other_loads = other_loads_;
-  if (query.only != nullptr) return;
+  refusing_.clear();
   only_.clear();
   const std::size_t only_max = other_loads_.size() / kNodesPerListed;
-  for (std::int32_t node = 0; node < query.snapshot->slot_count() && only_.size() <= only_max; ++node)
-    if (!query.refuses_other_loads(node) && query.side_total(node) >= 0) only_.push_back(node);
-  if (only_.size() <= only_max) query.only = &only_;
+  for (std::int32_t node = 0; node < query.snapshot->slot_count(); ++node) {
+    if (query.refuses_other_loads(node)) {
+      refusing_.push_back(node);
+    } else if (only_.size() <= only_max && query.side_total(node) >= 0) {
+      only_.push_back(node);
+    }
+  }
+  query.refusing_other_loads = refusing_;
+  if (query.only == nullptr && only_.size() <= only_max) query.only = &only_;
 }
 
 const IndexSelection::OnLoads& IndexSelection::on_loads_of(std::int32_t c) {
@@ -312,7 +318,7 @@ std::optional<std::int64_t> IndexSelection::count_to_two(const IndexQuery& query
 
 std::uint64_t IndexSelection::bytes() const {
   std::uint64_t bytes =
-      heap_bytes(on_loads_, topology_, other_loads_, only_) + nominated_counts_.bytes() + by_cells_.bytes();
+      heap_bytes(on_loads_, topology_, other_loads_, refusing_, only_) + nominated_counts_.bytes() + by_cells_.bytes();
   for (const auto& [columns, trees] : trees_) {
     bytes += trees.partition.bytes();
     for (const std::vector<Laid>& of_profile : trees.indexes)

@@ -133,8 +133,9 @@ class IndexSelection {
   LoadSearch search_;
   SelectionByCells by_cells_;
   std::vector<LoadVerdicts> verdicts_;
-  std::vector<double> other_loads_;  ///< IndexQuery::other_loads
-  std::vector<std::int32_t> only_;   ///< IndexQuery::only, of a class that asks for other loads
+  std::vector<double> other_loads_;     ///< IndexQuery::other_loads
+  std::vector<std::int32_t> refusing_;  ///< IndexQuery::refusing_other_loads
+  std::vector<std::int32_t> only_;      ///< IndexQuery::only, of a class that asks for other loads
 };
 
 }  // namespace berth

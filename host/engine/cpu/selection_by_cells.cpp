@@ -155,9 +155,8 @@ void SelectionByCells::leave_out(const IndexQuery& query, const CellsOfClass& ce
     if (group_of(query, node) >= 0 && !is_listed(node)) note_if_counted(query, cells, node);
   for (const std::int32_t node : query.side->refused)
     if (!is_listed(node) && !query.refused->contains(node)) note_if_counted(query, cells, node);
-  for (std::int32_t node = 0; !query.other_loads.empty() && node < query.snapshot->slot_count(); ++node)
-    if (query.refuses_other_loads(node) && query.side_total(node) >= 0 && !is_listed(node) &&
-        !query.refused->contains(node))
+  for (const std::int32_t node : query.refusing_other_loads)
+    if (query.side_total(node) >= 0 && !is_listed(node) && !query.refused->contains(node))
       note_if_counted(query, cells, node);
 }
 
