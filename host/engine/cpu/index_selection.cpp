@@ -42,15 +42,15 @@ void IndexSelection::follow_nodes(const Snapshot& snapshot) {
 /// All nodes in one group, if there are no trees for these columns yet.
 IndexSelection::Trees& IndexSelection::trees_by(const std::vector<std::int32_t>& wide_columns,
                                                 const Snapshot& snapshot) {
-  Trees& trees = trees_[wide_columns];
-  if (!trees.partition.is_empty()) return trees;
+  if (const auto known = trees_.find(wide_columns); known != trees_.end()) return known->second;
   std::vector<std::int32_t> group_of(static_cast<std::size_t>(snapshot.slot_count()), -1);
   for (std::int32_t node = 0; node < snapshot.slot_count(); ++node)
     if (snapshot.has_node(node)) group_of[static_cast<std::size_t>(node)] = 0;
+  Trees trees;
   trees.partition.begin(std::move(group_of), wide_columns.empty()
                                                  ? tuning_.index_groups_max(snapshot.node_count())
                                                  : tuning_.index_wide_groups_max(snapshot.node_count()));
-  return trees;
+  return trees_.emplace(wide_columns, std::move(trees)).first->second;
 }
 
 bool IndexSelection::is_close(std::int32_t profile, const CommitLog& log) const {
@@ -114,9 +114,9 @@ const IndexSelection::OnLoads& IndexSelection::on_loads_of(std::int32_t c) {
 }
 
 const SideOnNodes& IndexSelection::side_of(std::int32_t c, const NodeSideRow& row, const Snapshot& snapshot) {
-  const auto [at, is_new] = sides_.try_emplace(table_[c].node_side);
-  if (is_new) at->second = side_on_nodes(row, snapshot);
-  return at->second;
+  const auto known = sides_.find(table_[c].node_side);
+  if (known != sides_.end()) return known->second;
+  return sides_.emplace(table_[c].node_side, side_on_nodes(row, snapshot)).first->second;
 }
 
 const SideOnGroups& IndexSelection::side_on(Trees& trees, const IndexQuery& query) {
@@ -132,15 +132,17 @@ const IndexSelection::TopologyOfClass* IndexSelection::topology_of(std::int32_t 
   if (topology_.size() <= static_cast<std::size_t>(c)) topology_.resize(static_cast<std::size_t>(table_.size()));
   TopologyOfClass& known = topology_[static_cast<std::size_t>(c)];
   if (known.cells != nullptr && put_on_groups(*known.cells, counts, *known.trees)) return &known;
+  known = {};
   // Keys whose domains would make too many groups are read by count.
   for (std::int32_t domains_max = tuning_.index_wide_groups_max(snapshot.node_count());; domains_max /= 4) {
-    known.cells = std::make_unique<CellsOfClass>(table_[c].topology, counts, domains_max);
-    known.trees = trees_for(*known.cells, snapshot);
-    if (known.trees != nullptr && put_on_groups(*known.cells, counts, *known.trees)) return &known;
-    if (domains_max == 0) break;
+    auto cells = std::make_unique<CellsOfClass>(table_[c].topology, counts, domains_max);
+    Trees* const trees = trees_for(*cells, snapshot);
+    if (trees != nullptr && put_on_groups(*cells, counts, *trees)) {
+      known = {std::move(cells), trees};
+      return &known;
+    }
+    if (domains_max == 0) return nullptr;
   }
-  known = {};
-  return nullptr;
 }
 
 /// The trees whose groups are split by the class's keys with many domains. null: there would be too many

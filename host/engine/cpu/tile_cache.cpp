@@ -110,12 +110,13 @@ RowTile* TileCache::bring_up_to_date(RowTile& known, const Snapshot& snapshot, c
   std::unique_ptr<RowTile>& tile =
       *std::find_if(tiles_.begin(), tiles_.end(), [&](const auto& listed) { return listed.get() == &known; });
   const std::vector<std::int32_t> classes(tile->classes().begin(), tile->classes().end());
+  // The old one stays in the list until there is another: memory may run out in between.
+  auto renewed = std::make_unique<RowTile>(classes, table_, snapshot, tile.get());
+  renewed->build(snapshot);
+  renewed->position = log.position();
+  renewed->pods_left = tile->pods_left;
   dropped_evaluations_ += tile->refresh_count;
-  const std::unique_ptr<RowTile> retired = std::move(tile);
-  tile = std::make_unique<RowTile>(classes, table_, snapshot, retired.get());
-  tile->build(snapshot);
-  tile->position = log.position();
-  tile->pods_left = retired->pods_left;
+  tile = std::move(renewed);
   rows_built_ += static_cast<std::int64_t>(classes.size());
   for (std::size_t s = 0; s < classes.size(); ++s)
     place_of_class_[static_cast<std::size_t>(classes[s])].tile = tile.get();
