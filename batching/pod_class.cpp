@@ -85,6 +85,7 @@ void ClassTable::make_room(std::span<const PodToPlace> pods) {
   constexpr std::size_t kSample = 1024;
   if (pods.size() < 4 * kSample) return;
   std::vector<const PodSpec*> specs;
+  specs.reserve(kSample);
   for (std::size_t i = 0; i < kSample; ++i) specs.push_back(pods[i * (pods.size() / kSample)].pod->spec.get());
   std::sort(specs.begin(), specs.end());
   const auto different = std::unique(specs.begin(), specs.end()) - specs.begin();

@@ -187,6 +187,7 @@ CellsOfClass::CellsOfClass(std::shared_ptr<const TopologyProgram> of_class, cons
   };
   const auto numbers_of = [&](const std::vector<TableRead>& list) {
     std::vector<std::int32_t> numbers_of_list;
+    numbers_of_list.reserve(list.size());
     for (const TableRead& read : list) numbers_of_list.push_back(number_of(read));
     return numbers_of_list;
   };

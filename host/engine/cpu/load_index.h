@@ -179,7 +179,8 @@ class LoadIndex {
       if (inner.first_child >= 0) {
         count_short_in(of_class, inner.boxes, child, inner.first_child + child, all, one);
       } else if (inner.boxes.count[child] > 0) {
-        one(node_at_[static_cast<std::size_t>(block * kBoxLanes + child)]);
+        const std::int32_t position = block * kBoxLanes + child;
+        one(node_at_[static_cast<std::size_t>(position)]);
       }
     }
   }
