@@ -101,32 +101,33 @@ std::int32_t ClassTable::node_side_number(std::int32_t c) {
   return classes_[c].node_side;
 }
 
-NodeSideRow ClassTable::build_row(NodeSide& side) const {
-  return build_node_side_row(std::move(side.current()), *side.spec, profile(side.profile), snapshot_);
+/// Does nothing where the row is current.
+void ClassTable::build_row(NodeSide& side) const {
+  if (side.row != nullptr && !side.is_outdated) return;
+  NodeSideRow row = build_node_side_row(std::move(side.current()), *side.spec, profile(side.profile), snapshot_);
+  if (side.row == nullptr) {
+    side.row = std::make_unique<NodeSideRow>(std::move(row));
+  } else {
+    *side.row = std::move(row);
+  }
+  side.is_outdated = false;
 }
 
 const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
   NodeSide& side = find_node_side(c, node_set);
-  if (side.row == nullptr) {
-    side.row = std::make_unique<NodeSideRow>(build_row(side));
-  } else if (side.is_outdated) {
-    *side.row = build_row(side);
-    side.is_outdated = false;
-  }
+  build_row(side);
   return *side.row;
 }
 
-void ClassTable::build_node_sides(
-    std::span<const std::int32_t> classes,
-    const std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>& for_each) {
-  std::vector<NodeSide*> missing;
+void ClassTable::build_node_sides(std::span<const std::int32_t> classes, const ForBlocks& for_blocks) {
+  std::vector<NodeSide*> different;
   for (const std::int32_t c : classes) {
-    NodeSide& side = find_node_side(c, NodeSet::kNarrows);
-    if (side.row == nullptr && std::find(missing.begin(), missing.end(), &side) == missing.end())
-      missing.push_back(&side);
+    NodeSide* const side = &find_node_side(c, NodeSet::kNarrows);
+    if (std::find(different.begin(), different.end(), side) == different.end()) different.push_back(side);
   }
-  for_each(missing.size(),
-           [&](std::size_t i) { missing[i]->row = std::make_unique<NodeSideRow>(build_row(*missing[i])); });
+  for_blocks(different.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) build_row(*different[i]);
+  });
 }
 
 std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_side(c, NodeSet::kNarrows).version; }

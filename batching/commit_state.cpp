@@ -334,6 +334,7 @@ void CommitState::fail_among(const PodToPlace& pod, std::int32_t own_nomination)
   fail(pod, OutcomeKind::kUnschedulable, message_of(search.diagnosis));
 }
 
+/// For a pod that no node accepts.
 void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination) {
   if (among_ != nullptr) return fail_among(pod, own_nomination);
   if (own_nomination >= 0 || nominations.any_against(*pod.pod)) {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "batching/backend.h"
 #include "batching/compiled_profile.h"
+#include "batching/copies_answer.h"
 #include "batching/host_columns.h"
 #include "batching/node_side_view.h"
 #include "batching/numbered.h"
@@ -148,11 +148,8 @@ class ClassTable {
   /// Built on first use: evaluates the class's node side on every node. Keeps its address until recompile().
   /// @param node_set  kIgnored: for the node that a pod is nominated to
   const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
-  /// Builds those of several classes at once, so that node_side() finds them. @param for_each  runs body(i) of each i
-  /// below count, in any threads
-  void build_node_sides(
-      std::span<const std::int32_t> classes,
-      const std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>& for_each);
+  /// Builds those of several classes at once, so that node_side() finds them.
+  void build_node_sides(std::span<const std::int32_t> classes, const ForBlocks& for_blocks);
   /// null: node_side() was not called for the class since the latest node event, or since it was last outdated.
   const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
   /// Changes whenever node_side() has to be built again, which may concern any node. Takes in node events before.
@@ -304,7 +301,7 @@ class ClassTable {
     CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
   };
   NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
-  NodeSideRow build_row(NodeSide& side) const;
+  void build_row(NodeSide& side) const;
   bool has_unknown_images_only(const PodSpec& spec, const std::vector<std::string>& images) const;
   void note_images(std::int32_t slot);
   void renew_unknown_images();

@@ -2,7 +2,6 @@
 #include "plugins/image_locality/compile.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace berth {
 
@@ -102,16 +101,17 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
     for (const std::int32_t node : images.front()->nodes) write(node, score);
     return scores;
   }
-  std::unordered_map<std::int32_t, std::int64_t> sum_of;
+  std::vector<std::int64_t> sums(images.empty() ? 0 : static_cast<std::size_t>(snapshot.slot_count()));
   for (const ImageColumn* image : images) {
     const std::int64_t bytes = scaled_bytes(*image, snapshot);
     for (const std::int32_t node : image->nodes) {
-      std::int64_t& sum = sum_of[node];
+      std::int64_t& sum = sums[static_cast<std::size_t>(node)];
       sum = add_wrapping(sum, bytes);
     }
   }
-  for (const auto& [node, sum] : sum_of)
-    if (const std::int64_t score = ImageLocality::score(sum, containers); score != 0) write(node, score);
+  for (std::size_t node = 0; node < sums.size(); ++node)
+    if (const std::int64_t score = sums[node] == 0 ? 0 : ImageLocality::score(sums[node], containers); score != 0)
+      write(static_cast<std::int32_t>(node), score);
   return scores;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "batching/add_once.h"
 #include "host/objects/heap_bytes.h"
@@ -73,13 +74,56 @@ class Totals {
   std::vector<std::int32_t> level_of_;  ///< [total]
 };
 
+/// By the totals that many nodes have, or else by whether nodes are accepted.
+void split_by_side(const NodeSideRow& row, const Totals& totals, NodePartition& partition) {
+  const auto total_of = [&row](std::int32_t node) { return row.total_of[static_cast<std::size_t>(node)]; };
+  const std::int64_t all = totals.refused() + totals.accepted();
+  const bool splits_refused = is_common(totals.refused(), all) && is_common(totals.accepted(), all);
+  const auto level_of = [&](std::int32_t node) {
+    const std::int32_t total = total_of(node);
+    if (total < 0) return splits_refused ? -1 : totals.level_of(0);
+    return totals.level_of(total);
+  };
+  // Half of the groups are left for topology keys, without which a class is not served.
+  const std::int32_t groups_max = partition.groups_max() / 2;
+  if (totals.accepted() > 0 && !partition.split_by(level_of, groups_max) && splits_refused)
+    partition.split_by([&](std::int32_t node) { return total_of(node) < 0 ? -1 : 0; }, groups_max);
+}
+
 /// What is counted of a group.
 struct OfGroup {
   std::int32_t highest = -1;         ///< total
   std::int32_t highest_common = -1;  ///< total that is common among all nodes
   std::int64_t accepted = 0;
   std::int64_t nodes = 0;
+  std::int64_t refused() const { return nodes - accepted; }
+  std::int32_t base() const { return highest_common >= 0 ? highest_common : highest; }
+  bool is_mixed() const { return accepted > 0 && refused() > 0 && is_common(refused(), nodes); }
 };
+
+/// [group] @param nodes_of_refusals  [out] SideOnGroups::nodes_of_refusals
+std::vector<OfGroup> count_groups(const NodeSideRow& row, const Totals& totals, const NodePartition& partition,
+                                  std::vector<std::pair<std::uint8_t, std::int64_t>>& nodes_of_refusals) {
+  std::vector<OfGroup> groups(static_cast<std::size_t>(partition.group_count()));
+  std::array<std::int64_t, 256> nodes_of_refusal{};
+  const std::span<const std::int32_t> group_of = partition.group_of();
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    if (group_of[i] < 0) continue;
+    OfGroup& group = groups[static_cast<std::size_t>(group_of[i])];
+    ++group.nodes;
+    const std::int32_t total = row.total_of[i];
+    if (total < 0) {
+      ++nodes_of_refusal[row.refusal(static_cast<std::int32_t>(i))];
+      continue;
+    }
+    ++group.accepted;
+    group.highest = std::max(group.highest, total);
+    if (total > group.highest_common && totals.is_common(total)) group.highest_common = total;
+  }
+  for (std::size_t r = 0; r < nodes_of_refusal.size(); ++r)
+    if (nodes_of_refusal[r] != 0) nodes_of_refusals.emplace_back(static_cast<std::uint8_t>(r), nodes_of_refusal[r]);
+  return groups;
+}
 
 }  // namespace
 
@@ -99,82 +143,40 @@ SideOnNodes side_on_nodes(const NodeSideRow& row, const Snapshot& snapshot) {
 
 SideOnGroups side_on_groups(const NodeSideRow& row, bool are_few, NodePartition& partition) {
   const Totals totals(row, partition.group_of());
-  const auto total_of = [&row](std::int32_t node) { return row.total_of[static_cast<std::size_t>(node)]; };
-  const bool splits_refused = is_common(totals.refused(), totals.refused() + totals.accepted()) &&
-                              is_common(totals.accepted(), totals.refused() + totals.accepted());
-  const auto level_of = [&](std::int32_t node) {
-    const std::int32_t total = total_of(node);
-    if (total < 0) return splits_refused ? -1 : totals.level_of(0);
-    return totals.level_of(total);
-  };
-  // Half of the groups are left for topology keys, without which a class is not served.
-  const std::int32_t groups_max = partition.groups_max() / 2;
-  if (!are_few && totals.accepted() > 0 && !partition.split_by(level_of, groups_max) && splits_refused)
-    partition.split_by([&](std::int32_t node) { return total_of(node) < 0 ? -1 : 0; }, groups_max);
-
+  if (!are_few) split_by_side(row, totals, partition);
   SideOnGroups side;
   side.partition_version = partition.version();
-  const auto group_count = static_cast<std::size_t>(partition.group_count());
+  const std::vector<OfGroup> groups = count_groups(row, totals, partition, side.nodes_of_refusals);
+  for (const OfGroup& group : groups) {
+    side.base.push_back(group.base());
+    side.refuses.push_back(group.refused() > 0 ? 1 : 0);
+    side.is_mixed.push_back(group.is_mixed() ? 1 : 0);
+  }
+  side.differs.assign(groups.size(), 0);
   const std::span<const std::int32_t> group_of = partition.group_of();
-  std::vector<OfGroup> groups(group_count);
-  std::array<std::int64_t, 256> nodes_of_refusal{};
-  for (std::size_t i = 0; i < group_of.size(); ++i) {
-    if (group_of[i] < 0) continue;
-    OfGroup& group = groups[static_cast<std::size_t>(group_of[i])];
-    ++group.nodes;
-    const std::int32_t total = row.total_of[i];
-    if (total < 0) {
-      ++nodes_of_refusal[row.refusal(static_cast<std::int32_t>(i))];
-      continue;
-    }
-    ++group.accepted;
-    group.highest = std::max(group.highest, total);
-    if (total > group.highest_common && totals.is_common(total)) group.highest_common = total;
-  }
-  for (std::size_t r = 0; r < nodes_of_refusal.size(); ++r)
-    if (nodes_of_refusal[r] != 0)
-      side.nodes_of_refusals.emplace_back(static_cast<std::uint8_t>(r), nodes_of_refusal[r]);
-  side.base.resize(group_count);
-  side.differs.assign(group_count, 0);
-  side.is_mixed.assign(group_count, 0);
-  side.refuses.assign(group_count, 0);
-  side.no_more.assign(group_count, 0);
-  std::vector<std::uint8_t> lists_refused(group_count, 0);
-  for (std::size_t g = 0; g < group_count; ++g) {
-    const OfGroup& group = groups[g];
-    side.base[g] = group.highest_common >= 0 ? group.highest_common : group.highest;
-    const std::int64_t refused = group.nodes - group.accepted;
-    side.refuses[g] = refused > 0 ? 1 : 0;
-    if (refused == 0 || group.accepted == 0) continue;
-    lists_refused[g] = is_common(refused, group.nodes) ? 0 : 1;
-    side.is_mixed[g] = 1 - lists_refused[g];
-  }
   for (std::size_t i = 0; i < group_of.size(); ++i) {
     if (group_of[i] < 0) continue;
     const auto g = static_cast<std::size_t>(group_of[i]);
     const std::int32_t total = row.total_of[i];
-    if (total == side.base[g]) continue;
-    const auto node = static_cast<std::int32_t>(i);
     if (total > side.base[g]) {
-      side.above.push_back(node);
-      continue;
-    }
-    side.differs[g] = 1;
-    if (total < 0 && lists_refused[g] != 0) side.refused.push_back(node);
-  }
-  if (is_common(static_cast<std::int64_t>(side.above.size()) / 2, totals.accepted())) {
-    for (const std::int32_t node : side.above) {
-      const auto g = static_cast<std::size_t>(group_of[static_cast<std::size_t>(node)]);
-      side.base[g] = groups[g].highest;
+      side.above.push_back(static_cast<std::int32_t>(i));
+    } else if (total < side.base[g]) {
       side.differs[g] = 1;
+      if (total < 0 && side.is_mixed[g] == 0) side.refused.push_back(static_cast<std::int32_t>(i));
     }
-    side.above.clear();
+  }
+  if (!is_common(static_cast<std::int64_t>(side.above.size()) / 2, totals.accepted())) return side;
+  // Too many for a list.
+  for (const std::int32_t node : std::exchange(side.above, {})) {
+    const auto g = static_cast<std::size_t>(group_of[static_cast<std::size_t>(node)]);
+    side.base[g] = groups[g].highest;
+    side.differs[g] = 1;
   }
   return side;
 }
 
 std::uint64_t SideOnGroups::bytes() const {
-  return heap_bytes(base, differs, refuses, is_mixed, above, refused, nodes_of_refusals, no_more);
+  return heap_bytes(base, differs, refuses, is_mixed, above, refused, nodes_of_refusals);
 }
 
 CellsOfClass::CellsOfClass(std::shared_ptr<const TopologyProgram> of_class, const TopologyCounts& counts,

@@ -29,7 +29,6 @@ struct SideOnGroups {
   std::vector<std::int32_t> above;     ///< nodes with higher totals than their group: few
   std::vector<std::int32_t> refused;   ///< nodes that are refused in groups where few are
   std::vector<std::pair<std::uint8_t, std::int64_t>> nodes_of_refusals;  ///< NodeSideRow::refusals, and how many nodes
-  std::vector<std::int32_t> no_more;  ///< [group] 0: BasesOfNodes::beside_side of classes without topology terms
 
   std::uint64_t bytes() const;
 };

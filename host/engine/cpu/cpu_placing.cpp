@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <unordered_map>
 
 #include "batching/add_once.h"
@@ -120,9 +119,10 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
     return answer_uncached(pod, own_nomination);
   if (asks_hosts) return answer(pod, select_beside_hosts(pods), own_nomination);
   const bool takes_index = !from_list && index_pays(pod.class_index);
-  if (takes_index) build_node_sides_ahead(pods);
-  if (takes_index)
+  if (takes_index) {
+    build_node_sides_ahead(pods);
     if (const std::optional<Selection> found = select_beside_nominated(pod)) return answer(pod, *found, own_nomination);
+  }
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
   note_key_changes(pod, refused);
   if (const std::optional<Selection> found = select_by_index(pods, from_list, refused.nodes)) {
@@ -189,9 +189,7 @@ void CpuBackend::State::build_node_sides_ahead(std::span<const PodToPlace> pods)
     if (classes.size() == kNodeSidesAhead) break;
     if (pod.class_index >= 0 && table.built_node_side(pod.class_index) == nullptr) add_once(classes, pod.class_index);
   }
-  table.build_node_sides(classes, [this](std::size_t count, const std::function<void(std::size_t)>& body) {
-    arena->for_each(count, body);
-  });
+  table.build_node_sides(classes, [this](std::size_t count, const auto& body) { arena->for_ranges(count, body); });
 }
 
 /// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost. In

@@ -53,13 +53,22 @@ IndexSelection::Trees& IndexSelection::trees_by(const std::vector<std::int32_t>&
   return trees_.emplace(wide_columns, std::move(trees)).first->second;
 }
 
-bool IndexSelection::is_close(std::int32_t profile, const CommitLog& log) const {
+/// The one of most classes, laid out for the groups as they are. null: there is none
+const LoadIndex* IndexSelection::usual_index(std::int32_t profile) const {
   const auto trees = trees_.find({});
   const auto p = static_cast<std::size_t>(profile);
   if (trees == trees_.end() || trees->second.indexes.size() <= p || node_sides_version_ != table_.node_sides_version())
-    return false;
-  return std::any_of(trees->second.indexes[p].begin(), trees->second.indexes[p].end(),
-                     [&](const Laid& laid) { return !laid.nominated_from && laid.index->is_close(log); });
+    return nullptr;
+  const std::vector<Laid>& of_profile = trees->second.indexes[p];
+  const auto laid = std::find_if(of_profile.begin(), of_profile.end(), [&](const Laid& l) {
+    return !l.nominated_from && l.laid_out_for == trees->second.partition.version();
+  });
+  return laid == of_profile.end() ? nullptr : laid->index.get();
+}
+
+bool IndexSelection::is_close(std::int32_t profile, const CommitLog& log) const {
+  const LoadIndex* const index = usual_index(profile);
+  return index != nullptr && index->is_close(log);
 }
 
 std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, const ExcludedNodes& refused,
@@ -266,8 +275,8 @@ std::optional<Selection> IndexSelection::select_among(const IndexQuery& query) {
 
 std::optional<Selection> IndexSelection::select_plain(const IndexQuery& query) {
   BestNode best;
-  search_.begin(*query.index, query.on_loads,
-                {query.side->base, query.side->differs, query.row->total_of, query.side->no_more}, *query.refused);
+  search_.begin(*query.index, query.on_loads, {query.side->base, query.side->differs, query.row->total_of},
+                *query.refused);
   ListedByBound listed(query, search_, best);
   for (const std::span<const std::int32_t> nodes : {query.index->odd_nodes(), std::span(query.side->above)})
     for (const std::int32_t node : nodes)
@@ -304,8 +313,7 @@ std::optional<std::int64_t> IndexSelection::count_to_two(const IndexQuery& query
   }
   count = 0;
   for (const std::int32_t node : query.index->odd_nodes()) count += query.fits(node) ? 1 : 0;
-  search_.begin(*query.index, query.on_loads, {side.base, side.differs, query.row->total_of, side.no_more},
-                *query.refused);
+  search_.begin(*query.index, query.on_loads, {side.base, side.differs, query.row->total_of}, *query.refused);
   for (std::size_t refused = 0; count < 2;) {
     const LoadSearch::Candidate candidate = search_.next(1);
     if (candidate.node < 0) break;

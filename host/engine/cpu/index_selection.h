@@ -103,6 +103,7 @@ class IndexSelection {
   static bool put_on_groups(CellsOfClass& cells, const TopologyCounts& counts, Trees& trees);
   std::optional<Selection> select(std::int32_t pod_class, IndexQuery& query, const CommitLog& log);
   const LoadIndex* index_of(const IndexQuery& query, Trees& trees, const CommitLog& log);
+  const LoadIndex* usual_index(std::int32_t profile) const;
   bool holds_maxima(const IndexQuery& query) const;
   void add_verdict(std::uint8_t refusal, const LoadVerdict& load, std::int64_t nodes);
 

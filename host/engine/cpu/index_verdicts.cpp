@@ -50,23 +50,17 @@ std::span<const LoadVerdicts> IndexSelection::verdicts(std::int32_t c, const Sna
   const CompiledProfile& profile = table_.profile_of(c);
   const NodeSideRow& row = table_.node_side(c);
   const OnLoads& on_loads = on_loads_of(c);
-  const auto trees = trees_.find({});
-  const auto p = static_cast<std::size_t>(pod_class.profile);
-  if (!on_loads.loads || on_loads.asks_for_others || !follows_from_loads(pod_class, profile, row) ||
-      trees == trees_.end() || trees->second.indexes.size() <= p)
-    return {};
-  const auto laid = std::find_if(trees->second.indexes[p].begin(), trees->second.indexes[p].end(),
-                                 [](const Laid& l) { return !l.nominated_from; });
-  const auto side = trees->second.sides.find(pod_class.node_side);
-  if (laid == trees->second.indexes[p].end() || !laid->index->is_current(log) || laid->index->has_full_nodes() ||
-      !laid->index->odd_nodes().empty() || laid->laid_out_for != trees->second.partition.version() ||
-      side == trees->second.sides.end() || side->second.partition_version != trees->second.partition.version())
-    return {};
+  if (!on_loads.loads || on_loads.asks_for_others || !follows_from_loads(pod_class, profile, row)) return {};
+  const LoadIndex* const index = usual_index(pod_class.profile);
+  if (index == nullptr || !index->is_current(log) || index->has_full_nodes() || !index->odd_nodes().empty()) return {};
+  const Trees& trees = trees_.at({});
+  const auto side = trees.sides.find(pod_class.node_side);
+  if (side == trees.sides.end() || side->second.partition_version != trees.partition.version()) return {};
   const SideOnGroups& groups = side->second;
   for (std::size_t g = 0; g < groups.base.size(); ++g) {
     if (groups.base[g] < 0) continue;
     if (groups.refuses[g] != 0) return {};
-    laid->index->count_short(
+    index->count_short(
         *on_loads.loads, static_cast<std::int32_t>(g),
         [&](const LoadIndex::Shortage& shortage, std::int64_t nodes) {
           add_verdict(NodeSideRow::kAccepted, verdict_of(pod_class, shortage), nodes);

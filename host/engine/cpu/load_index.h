@@ -220,7 +220,7 @@ struct BasesOfNodes {
   /// wanted, since its `side` is below 0. Empty: the nodes of no group differ
   std::span<const std::uint8_t> differs = {};
   std::span<const std::int32_t> side = {};         ///< [slot]
-  std::span<const std::int32_t> beside_side = {};  ///< [group]
+  std::span<const std::int32_t> beside_side = {};  ///< [group] empty: 0
 };
 
 /// One search for nodes of one class. Changes nothing but its own memory, which the next search uses again.

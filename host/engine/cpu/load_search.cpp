@@ -68,11 +68,12 @@ std::uint32_t LoadSearch::bound_leaf(std::int32_t at, NodeKey least, NodeKey* bo
   const auto group = static_cast<std::size_t>(leaf.group);
   if (bases_.differs.empty() || bases_.differs[group] == 0)
     return slot_kernels().node_bounds(on_boxes_, leaf.boxes, bases_.of_group[group], least, bounds);
+  const std::int32_t beside_side = bases_.beside_side.empty() ? 0 : bases_.beside_side[group];
   std::array<std::int32_t, kBoxLanes> base;
   const std::int32_t* const nodes = index_->node_at_.data() + at * kBoxLanes;
   for (std::size_t lane = 0; lane < base.size(); ++lane) {
     const std::int32_t side = nodes[lane] < 0 ? -1 : bases_.side[static_cast<std::size_t>(nodes[lane])];
-    base[lane] = side < 0 ? -1 : side + bases_.beside_side[group];
+    base[lane] = side < 0 ? -1 : side + beside_side;
   }
   return slot_kernels().node_bounds_by_lane(on_boxes_, leaf.boxes, base.data(), least, bounds);
 }
